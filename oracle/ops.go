@@ -1,0 +1,49 @@
+package oracle
+
+// Ops is what a V4-shaped model is composed from. Reference fills it with the oracles; a fault, a
+// contract or a foreign kernel replaces single fields. The fields have the contract of the function
+// of the same name in this package.
+type Ops struct {
+	Linear            func(x, w Mat) Mat
+	RMSNorm           func(x Mat, weight []float64, width int, eps float64) Mat
+	RotateInterleaved func(x Mat, width int, positions []int, rope Rope, inverse bool) Mat
+
+	HCMix   func(v, fn Mat, normEps float64) Mat
+	HCSplit func(mixes Mat, scale, base []float64, cfg HCConfig) (pre, post, comb Mat)
+	HCPre   func(x, pre Mat) Mat
+	HCPost  func(f, post, comb, x Mat) Mat
+	HCHead  func(mixes Mat, scale float64, base []float64, eps float64) Mat
+
+	Compress      func(a, g, prevA, prevG Mat, p Pooling) Mat
+	IndexerLogits func(q, k, w Mat, visible []int) Mat
+	SelectTopK    func(scores []float64, visible, k int, tie TieRule) ([]int, error)
+	Attention     func(in AttentionInput) Mat
+
+	GroupedProjection func(o, woA Mat, groups int) Mat
+
+	Route     func(logits Mat, bias []float64, k int, scaling float64) (Routing, error)
+	HashRoute func(logits Mat, table [][]int, scaling float64) (Routing, error)
+	SwiGLU    func(x Mat, e ExpertWeights, limit float64) Mat
+}
+
+// Reference is the model of exact operators.
+func Reference() Ops {
+	return Ops{
+		Linear:            Linear,
+		RMSNorm:           RMSNorm,
+		RotateInterleaved: RotateInterleaved,
+		HCMix:             HCMix,
+		HCSplit:           HCSplit,
+		HCPre:             HCPre,
+		HCPost:            HCPost,
+		HCHead:            HCHead,
+		Compress:          Compress,
+		IndexerLogits:     IndexerLogits,
+		SelectTopK:        SelectTopK,
+		Attention:         Attention,
+		GroupedProjection: GroupedProjection,
+		Route:             Route,
+		HashRoute:         HashRoute,
+		SwiGLU:            SwiGLU,
+	}
+}
