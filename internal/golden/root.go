@@ -1,0 +1,76 @@
+package golden
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/assay-suite/assay/goldens"
+)
+
+// root is a place that goldens are read from; dir is empty where nothing can be written.
+type root struct {
+	name, dir string
+	fsys      fs.FS
+}
+
+// findRoots returns where goldens are looked for, in order: the folder named by ASSAY_GOLDENS, the goldens folder of the
+// module that the working directory is in, and the copy built into the binary. A relative ASSAY_GOLDENS is taken from
+// the module's root, or from the working directory outside of a module.
+func findRoots() ([]root, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("the goldens folder cannot be looked for: %w", err)
+	}
+	module, inside := moduleRoot(wd)
+	var roots []root
+	if set, ok := os.LookupEnv("ASSAY_GOLDENS"); ok && set != "" {
+		dir := set
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(module, dir)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("ASSAY_GOLDENS=%q is not a folder: make it, or unset the variable to use the shipped goldens", set)
+		}
+		roots = append(roots, root{dir, dir, os.DirFS(dir)})
+	}
+	if dir := filepath.Join(module, "goldens"); inside {
+		roots = append(roots, root{dir, dir, os.DirFS(dir)})
+	}
+	return append(roots, root{"the goldens built into this binary", "", goldens.FS}), nil
+}
+
+// moduleRoot walks up from dir to the folder with this module's go.mod; without one it returns dir and false.
+func moduleRoot(dir string) (string, bool) {
+	for at := dir; ; {
+		raw, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		if err == nil && strings.HasPrefix(string(raw), "module github.com/assay-suite/assay\n") {
+			return at, true
+		}
+		parent := filepath.Dir(at)
+		if parent == at {
+			return dir, false
+		}
+		at = parent
+	}
+}
+
+// writable returns the first root that can be written to.
+func writable(roots []root, family string) (root, error) {
+	for _, r := range roots {
+		if r.dir != "" {
+			return r, nil
+		}
+	}
+	return root{}, fmt.Errorf("golden %q cannot be updated: this binary runs outside of the source tree, where its goldens are read-only; set ASSAY_GOLDENS to a folder of yours", family)
+}
+
+func rootNames(roots []root) string {
+	names := make([]string, len(roots))
+	for i, r := range roots {
+		names[i] = r.name
+	}
+	return strings.Join(names, ", ")
+}
