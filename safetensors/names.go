@@ -1,0 +1,30 @@
+package safetensors
+
+import "strings"
+
+// ReleaseName gives the name that the original DeepSeek-V4 release uses for a tensor of the
+// HF-style nano-v4 spelling; a release name comes back unchanged, so applying it twice is safe.
+//
+//	model.layers.1.attn.wkv.weight    layers.1.attn.wkv.weight        the prefix goes
+//	model.embed_tokens.weight         embed.weight
+//	model.hc_head.hc_fn               hc_head_fn                      also hc_base, hc_scale
+//	model.layers.1.attn.norm.weight   layers.1.attn.kv_norm.weight    but not compressor.norm.weight
+//	head.weight                       head.weight
+//
+// It is not a map from transformers' module names (self_attn, mlp, lm_head): weights are not saved
+// under those. Source: fixtures/README.md, section nano-v4.
+func ReleaseName(name string) string {
+	for strings.HasPrefix(name, "model.") {
+		name = strings.TrimPrefix(name, "model.")
+	}
+	if name == "embed_tokens.weight" {
+		return "embed.weight"
+	}
+	if rest, ok := strings.CutPrefix(name, "hc_head.hc_"); ok {
+		return "hc_head_" + rest
+	}
+	if stem, ok := strings.CutSuffix(name, ".attn.norm.weight"); ok {
+		return stem + ".attn.kv_norm.weight"
+	}
+	return name
+}
