@@ -1,0 +1,190 @@
+package nano
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/assay-suite/assay/oracle"
+)
+
+// Recorder receives intermediate tensors under the names of the Hugging Face module tree, e.g.
+// "model.layers.1.self_attn.kv_norm.out". Rows are this call's tokens (or new compressed rows).
+type Recorder interface {
+	Tensor(name string, m oracle.Mat)
+	Sets(name string, ids [][]int)
+}
+
+// Extend reads ids after what s holds, updates s and returns the logits of the last positions:
+// [last][vocab]. A whole prompt, a chunk of one and a decoded token are the same call.
+//
+// It fails without touching s when an id is outside the vocabulary, last is not in 0..len(ids), the
+// sequence would outgrow max_position_embeddings, ctx is done, or an operator fails.
+func (m *Model) Extend(ctx context.Context, s *State, ids []int, last int) ([][]float64, error) {
+	return m.ExtendRecorded(ctx, s, ids, last, nil)
+}
+
+// ExtendRecorded is Extend with every intermediate tensor handed to rec, which may be nil.
+func (m *Model) ExtendRecorded(ctx context.Context, s *State, ids []int, last int, rec Recorder) ([][]float64, error) {
+	if err := m.checkInput(s, ids, last); err != nil {
+		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	next := s.draft()
+	r := &run{Model: m, ctx: ctx, rec: rec, ids: ids, start: s.length}
+	r.positions = make([]int, len(ids))
+	for t := range ids {
+		r.positions[t] = s.length + t
+	}
+	x := r.embed()
+	for i := range m.layers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if x, err = r.layer(i, x, &next.layers[i]); err != nil {
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
+	}
+	next.length += len(ids)
+	*s = *next
+	return r.head(x.Slice(x.Rows-last, x.Rows)), nil
+}
+
+func (m *Model) checkInput(s *State, ids []int, last int) error {
+	for t, id := range ids {
+		if id < 0 || id >= m.Config.Vocab {
+			return fmt.Errorf("token %d of the input is %d; ids of this model are 0 to %d", t, id, m.Config.Vocab-1)
+		}
+	}
+	if last < 0 || last > len(ids) {
+		return fmt.Errorf("logits of the last %d positions were asked for, but the input has %d tokens", last, len(ids))
+	}
+	if n := s.length + len(ids); n > m.Config.MaxPositions {
+		return fmt.Errorf("the sequence would be %d tokens; the model ends at %d", n, m.Config.MaxPositions)
+	}
+	return nil
+}
+
+// run is one Extend: the tokens of this call and where they stand.
+type run struct {
+	*Model
+	ctx       context.Context
+	rec       Recorder
+	ids       []int
+	positions []int
+	start     int
+}
+
+func (r *run) record(name string, m oracle.Mat) {
+	if r.rec != nil {
+		r.rec.Tensor(name, m)
+	}
+}
+
+func (r *run) embed() oracle.Mat {
+	n := r.Config.HC.Streams
+	x := oracle.NewMat(len(r.ids), n*r.Config.Hidden)
+	for t, id := range r.ids {
+		for j := range n {
+			copy(x.Row(t)[j*r.Config.Hidden:], r.embedding.Row(id))
+		}
+	}
+	if r.rec != nil {
+		flat := oracle.NewMat(len(r.ids), r.Config.Hidden)
+		for t, id := range r.ids {
+			copy(flat.Row(t), r.embedding.Row(id))
+		}
+		r.record("model.embed_tokens.out", flat)
+	}
+	return x
+}
+
+func (r *run) layer(i int, x oracle.Mat, s *layerState) (oracle.Mat, error) {
+	l := &r.layers[i]
+	name := fmt.Sprintf("model.layers.%d.", i)
+	x, err := r.around(name+"attn_hc", l.hcAttn, x, func(y oracle.Mat) (oracle.Mat, error) {
+		h := r.ops.RMSNorm(y, l.attnNorm, 0, r.Config.NormEps)
+		r.record(name+"input_layernorm.out", h)
+		return r.attention(name+"self_attn.", l, h, s)
+	})
+	if err != nil {
+		return x, err
+	}
+	x, err = r.around(name+"ffn_hc", l.hcFFN, x, func(y oracle.Mat) (oracle.Mat, error) {
+		h := r.ops.RMSNorm(y, l.ffnNorm, 0, r.Config.NormEps)
+		r.record(name+"post_attention_layernorm.out", h)
+		return r.feedForward(name+"mlp.", l, h)
+	})
+	if err != nil {
+		return x, err
+	}
+	r.record(name+"out", x)
+	return x, nil
+}
+
+// around wraps a sublayer in its hyper-connection.
+func (r *run) around(name string, hc hyperConnection, x oracle.Mat, sublayer func(oracle.Mat) (oracle.Mat, error)) (oracle.Mat, error) {
+	pre, post, comb := r.ops.HCSplit(r.ops.HCMix(x, hc.fn, r.Config.HC.NormEps), hc.scale, hc.base, r.Config.HC)
+	y := r.ops.HCPre(x, pre)
+	r.record(name+".in.0", x)
+	r.record(name+".out.0", post)
+	r.record(name+".out.1", comb)
+	r.record(name+".out.2", y)
+	f, err := sublayer(y)
+	if err != nil {
+		return x, err
+	}
+	return r.ops.HCPost(f, post, comb, x), nil
+}
+
+func (r *run) feedForward(name string, l *layer, h oracle.Mat) (oracle.Mat, error) {
+	logits := r.ops.Linear(h, l.gate)
+	var routing oracle.Routing
+	var err error
+	if l.table != nil {
+		rows := make([][]int, len(r.ids))
+		for t, id := range r.ids {
+			rows[t] = l.table[id]
+		}
+		routing, err = r.ops.HashRoute(logits, rows, r.Config.RoutedScaling)
+	} else {
+		routing, err = r.ops.Route(logits, l.bias, r.Config.ExpertsPerToken, r.Config.RoutedScaling)
+	}
+	if err != nil {
+		return oracle.Mat{}, err
+	}
+	y := oracle.MixExperts(h, routing, l.experts, l.shared, r.Config.ClampSwiG, r.ops.SwiGLU)
+	if r.rec != nil {
+		r.record(name+"gate.out.0", logits)
+		weights := oracle.NewMat(len(r.ids), r.Config.ExpertsPerToken)
+		for t, w := range routing.Weights {
+			copy(weights.Row(t), w)
+		}
+		r.record(name+"gate.out.1", weights)
+		r.rec.Sets(name+"gate.out.2", routing.Experts)
+		r.record(name+"out", y)
+	}
+	return y, nil
+}
+
+// head collapses the streams of the given rows and projects them to logits.
+func (r *run) head(x oracle.Mat) [][]float64 {
+	pre := r.ops.HCHead(r.ops.HCMix(x, r.hcHead.fn, r.Config.HC.NormEps), r.hcHead.scale[0], r.hcHead.base, r.Config.HC.Eps)
+	h := r.ops.HCPre(x, pre)
+	r.record("model.hc_head.in.0", x)
+	r.record("model.hc_head.out", h)
+	h = r.ops.RMSNorm(h, r.norm, 0, r.Config.NormEps)
+	r.record("model.norm.out", h)
+	logits := r.ops.Linear(h, r.lmHead)
+	r.record("lm_head.out", logits)
+	rows := make([][]float64, logits.Rows)
+	for t := range rows {
+		rows[t] = logits.Row(t)
+	}
+	return rows
+}
+
+func invSqrt(n int) float64 { return 1 / math.Sqrt(float64(n)) }
