@@ -1,0 +1,166 @@
+// Package endpoint talks to one OpenAI-compatible server through go-openai.
+//
+// What is claimed: every request is recorded as the exact bytes that were sent and can be repeated
+// with one curl line; the API key is in none of what is recorded, returned or printed; a limit is a
+// limit on silence (connecting, first byte, idle), never on the whole answer; transport trouble before
+// the first byte is retried and counted, anything later is an error of its own kind; what a server does
+// not say (cached tokens, finish reason, log-probabilities) is unknown, never zero.
+//
+// What is not claimed: tool calls, images, several choices per request and server-specific routes
+// beyond tokenize are not covered, and no attempt is made to repair a malformed answer.
+package endpoint
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Limits bound silence and size, never the duration of an answer that keeps coming. Zero fields take
+// the default.
+type Limits struct {
+	Connect   time.Duration // TCP and TLS handshake; default 10 s
+	FirstByte time.Duration // from the request to the first body byte, prefill included; default 15 min
+	Idle      time.Duration // between two body bytes, keep-alive comments included; default 2 min
+	MaxBody   int64         // bytes of one answer; default 64 MiB
+	MaxTries  int           // attempts for one request, the first included; default 4
+	MaxWait   time.Duration // longest Retry-After that is honoured; default 60 s
+}
+
+func (l Limits) orDefault() Limits {
+	def := Limits{10 * time.Second, 15 * time.Minute, 2 * time.Minute, 64 << 20, 4, time.Minute}
+	if l.Connect <= 0 {
+		l.Connect = def.Connect
+	}
+	if l.FirstByte <= 0 {
+		l.FirstByte = def.FirstByte
+	}
+	if l.Idle <= 0 {
+		l.Idle = def.Idle
+	}
+	if l.MaxBody <= 0 {
+		l.MaxBody = def.MaxBody
+	}
+	if l.MaxTries <= 0 {
+		l.MaxTries = def.MaxTries
+	}
+	if l.MaxWait <= 0 {
+		l.MaxWait = def.MaxWait
+	}
+	return l
+}
+
+// Options configure New.
+type Options struct {
+	BaseURL     string // with or without a trailing /v1
+	APIKey      string // sent as a bearer token and nowhere else; empty for none
+	Model       string // default model of requests that name none
+	Limits      Limits
+	MaxInFlight int               // requests at once; 0 means no cap
+	Transport   http.RoundTripper // for tests; nil means net/http with Limits.Connect
+}
+
+// Client is one server. It is safe for concurrent use.
+type Client struct {
+	root  string // base without /v1
+	model string
+	api   *openai.Client
+	wire  *transport
+}
+
+// New returns a client. It sends nothing. It fails when the base URL is not an absolute http(s) URL,
+// or carries credentials or a query.
+func New(o Options) (*Client, error) {
+	root, err := rootURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	limits := o.Limits.orDefault()
+	base := o.Transport
+	if base == nil {
+		base = &http.Transport{
+			Proxy:                 http.ProxyFromEnvironment,
+			DialContext:           (&net.Dialer{Timeout: limits.Connect}).DialContext,
+			TLSHandshakeTimeout:   limits.Connect,
+			MaxIdleConnsPerHost:   16,
+			IdleConnTimeout:       time.Minute,
+			ForceAttemptHTTP2:     true,
+			ExpectContinueTimeout: time.Second,
+		}
+	}
+	w := &transport{base: base, limits: limits, redact: newRedactor(o.APIKey), key: o.APIKey}
+	if o.MaxInFlight > 0 {
+		w.slots = make(chan struct{}, o.MaxInFlight)
+	}
+	// go-openai gets no key: the transport sets the header itself, so that no error or debug value
+	// of the library can hold it.
+	cfg := openai.DefaultConfig("")
+	cfg.BaseURL = root + "/v1"
+	cfg.HTTPClient = w
+	return &Client{root: root, model: o.Model, api: openai.NewClientWithConfig(cfg), wire: w}, nil
+}
+
+// WithModel returns a client of the same server and the same in-flight cap with another default model.
+func (c *Client) WithModel(model string) *Client {
+	d := *c
+	d.model = model
+	return &d
+}
+
+// Root is the base URL without /v1 and without a trailing slash.
+func (c *Client) Root() string { return c.root }
+
+// Host is the host and port of the server, for plans and reports.
+func (c *Client) Host() string {
+	u, err := url.Parse(c.root)
+	if err != nil {
+		return c.root
+	}
+	return u.Host
+}
+
+// Model is the default model; empty when none was given.
+func (c *Client) Model() string { return c.model }
+
+// Retries counts the attempts beyond the first over all requests so far.
+func (c *Client) Retries() int { return int(c.wire.retries.Load()) }
+
+// Requests counts the requests sent so far, repeated attempts not included.
+func (c *Client) Requests() int { return int(c.wire.requests.Load()) }
+
+// Redact removes the API key from a text that is about to be stored or printed.
+func (c *Client) Redact(s string) string { return c.wire.redact.text(s) }
+
+// rootURL normalises a base URL: no trailing slash, no trailing /v1.
+func rootURL(base string) (string, error) {
+	s := strings.TrimSpace(base)
+	if s == "" {
+		return "", fmt.Errorf("endpoint: the base URL is empty: give something like %q", "http://127.0.0.1:30000")
+	}
+	if !strings.Contains(s, "://") {
+		return "", fmt.Errorf("endpoint: the base URL %q has no scheme: write %q", s, "http://"+s)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		// The parse error quotes the URL, which may hold a password.
+		return "", fmt.Errorf("endpoint: the base URL cannot be parsed: give something like %q", "http://127.0.0.1:30000")
+	}
+	switch {
+	case u.User != nil:
+		return "", fmt.Errorf("endpoint: the base URL for host %q carries credentials: put them into OPENAI_API_KEY instead", u.Host)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", fmt.Errorf("endpoint: the base URL has scheme %q: it must be http or https", u.Scheme)
+	case u.Host == "":
+		return "", fmt.Errorf("endpoint: the base URL %q names no host", s)
+	case u.RawQuery != "" || u.Fragment != "":
+		return "", fmt.Errorf("endpoint: the base URL for host %q has a query or fragment: give scheme, host and path only", u.Host)
+	}
+	path := strings.TrimRight(u.EscapedPath(), "/")
+	path = strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")
+	return u.Scheme + "://" + u.Host + path, nil
+}

@@ -1,0 +1,80 @@
+package endpoint
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// UnreachableError says that no byte of an answer could be had: name not found, connection refused,
+// TLS failed, connecting took too long. The suite maps it to exit code 4.
+type UnreachableError struct {
+	Host string
+	Err  error
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("endpoint: %s is unreachable: %v: is the server running, and is OPENAI_BASE_URL right?", e.Host, e.Err)
+}
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// StatusError is an answer that reports a failure: a status outside 2xx, or an error object inside a 200.
+type StatusError struct {
+	Status  int    // HTTP status of the answer
+	Message string // the server's own words, bounded and redacted
+	Where   string // "status", "body" (error object in a 200) or "stream" (error event in a 200)
+}
+
+func (e *StatusError) Error() string {
+	switch {
+	case e.Where != "status":
+		return fmt.Sprintf("endpoint: the server answered %d but reports an error in its %s: %s", e.Status, e.Where, e.Message)
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+		return fmt.Sprintf("endpoint: the server refused the request with status %d: %s: check OPENAI_API_KEY", e.Status, e.Message)
+	}
+	return fmt.Sprintf("endpoint: the server answered status %d: %s", e.Status, e.Message)
+}
+
+// SilenceError says that the server sent nothing for longer than a limit.
+type SilenceError struct {
+	Phase string // "first byte" or "idle"
+	Limit time.Duration
+	Got   int64 // body bytes received before
+}
+
+func (e *SilenceError) Error() string {
+	return fmt.Sprintf("endpoint: no byte for %s (%s limit) after %d bytes of the answer", e.Limit, e.Phase, e.Got)
+}
+
+// TruncatedError says that the answer ended before it was complete.
+type TruncatedError struct {
+	Got int64
+	Why string
+}
+
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("endpoint: the answer was cut off after %d bytes: %s", e.Got, e.Why)
+}
+
+// TooLargeError says that the answer exceeds Limits.MaxBody.
+type TooLargeError struct{ Limit int64 }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("endpoint: the answer is larger than %d bytes: raise Limits.MaxBody if that is expected", e.Limit)
+}
+
+// IsUnreachable reports whether err means that the endpoint cannot be reached at all.
+func IsUnreachable(err error) bool {
+	var u *UnreachableError
+	return errors.As(err, &u)
+}
+
+// statusOf returns the HTTP status carried by err, 0 when there is none.
+func statusOf(err error) int {
+	var s *StatusError
+	if errors.As(err, &s) {
+		return s.Status
+	}
+	return 0
+}

@@ -1,0 +1,3 @@
+package endpoint_test
+
+import _ "github.com/assay-suite/assay/internal/golden" // registers -update in every test binary

@@ -1,0 +1,240 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Capability is what a cheap request found out about one feature.
+type Capability string
+
+// The four answers. Unknown means that the server's answer does not decide it.
+const (
+	Supported   Capability = "supported"
+	Unsupported Capability = "unsupported"
+	Failed      Capability = "error"
+	Unknown     Capability = "unknown"
+)
+
+// Feature is one row of the capability table.
+type Feature struct {
+	Name   string // slug: chat, completions, logprobs, tokenize, usage, cached-tokens, cache-salt, window
+	State  Capability
+	N      int    // logprobs: alternatives given; window: tokens; otherwise 0
+	Detail string // one clause for people
+}
+
+// Preflight is the capability table of one model on one server.
+type Preflight struct {
+	Model    string
+	Window   Count
+	Features []Feature
+	Requests int
+}
+
+// State returns the state of a feature; Unknown for a name that was not examined.
+func (p Preflight) State(name string) Capability {
+	for _, f := range p.Features {
+		if f.Name == name {
+			return f.State
+		}
+	}
+	return Unknown
+}
+
+// Logprobs is the number of alternatives the server gives per token, 0 for none.
+func (p Preflight) Logprobs() int {
+	for _, f := range p.Features {
+		if f.Name == "logprobs" && f.State == Supported {
+			return f.N
+		}
+	}
+	return 0
+}
+
+// Preflight examines the server with about ten short requests. nonce makes its prompts new to the
+// prefix cache; it must differ between runs. It fails when the server is unreachable, lists no usable
+// model, or does not answer a chat request at all; every other lack is a row of the table.
+func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error) {
+	before := c.Requests()
+	p := Preflight{Model: c.model}
+	list, err := c.Models(ctx)
+	if IsUnreachable(err) || ctx.Err() != nil {
+		return p, err
+	}
+	if err != nil && c.model == "" {
+		return p, fmt.Errorf("%w: name the model with ASSAY_MODEL to go on without the list", err)
+	}
+	if p.Model, p.Window, err = pickModel(list, c.model); err != nil {
+		return p, err
+	}
+	c = c.WithModel(p.Model)
+
+	prompt := probePrompt(nonce)
+	chat, err := c.probeLogprobs(ctx, &p, prompt)
+	if err != nil {
+		return p, err
+	}
+	p.add(usageFeature(chat.Usage))
+	p.add(c.probeCompletions(ctx, nonce))
+	tok, f := c.probeTokenize(ctx, prompt)
+	p.add(f)
+	if !p.Window.Known {
+		p.Window = tok.Window
+	}
+	c.probeCache(ctx, &p, nonce)
+	window := Feature{Name: "window", State: Unknown, Detail: "the server does not tell its context length"}
+	if p.Window.Known {
+		window = Feature{Name: "window", State: Supported, N: p.Window.N, Detail: fmt.Sprintf("%d tokens", p.Window.N)}
+	}
+	p.add(window)
+	p.Requests = c.Requests() - before
+	return p, ctx.Err()
+}
+
+func (p *Preflight) add(f Feature) { p.Features = append(p.Features, f) }
+
+// pickModel takes the named model, or the only one.
+func pickModel(list []ModelInfo, want string) (string, Count, error) {
+	var names []string
+	for _, m := range list {
+		if m.ID == want || want == "" && len(list) == 1 {
+			return m.ID, m.Window, nil
+		}
+		names = append(names, fmt.Sprintf("%q", m.ID))
+	}
+	switch {
+	case want == "" && len(list) == 0:
+		return "", Count{}, errors.New("endpoint: the server lists no model: name one with ASSAY_MODEL")
+	case want == "":
+		return "", Count{}, fmt.Errorf("endpoint: the server lists %d models: choose one with ASSAY_MODEL: %s", len(list), strings.Join(names, ", "))
+	case len(list) == 0:
+		return want, Count{}, nil // no list: the server may still know the name
+	}
+	return "", Count{}, fmt.Errorf("endpoint: the server does not list model %q: it has %s", want, strings.Join(names, ", "))
+}
+
+// probePrompt is about 200 tokens in any tokenizer: longer than the cache blocks of common engines.
+func probePrompt(nonce string) string {
+	var b strings.Builder
+	b.WriteString(nonce + " ")
+	for i := range 12 {
+		fmt.Fprintf(&b, "This is line %d of a short text that only checks what the server can do. ", i)
+	}
+	return b.String() + "What is the access code for the Lisbon archive?"
+}
+
+// probeLogprobs finds the largest of 20, 5, 1 alternatives that the server takes; it is the chat probe too.
+func (c *Client) probeLogprobs(ctx context.Context, p *Preflight, prompt string) (Answer, error) {
+	ask := func(n int) (Answer, error) {
+		return c.Chat(ctx, ChatRequest{Messages: []Message{{"user", prompt}}, Sampling: Sampling{MaxTokens: 4, TopLogprobs: n}})
+	}
+	var a Answer
+	var err error
+	for _, n := range []int{20, 5, 1, 0} {
+		if a, err = ask(n); err == nil {
+			p.add(Feature{Name: "chat", State: Supported, Detail: "answers"})
+			p.add(logprobFeature(a, n))
+			return a, nil
+		}
+		if s := statusOf(err); s != http.StatusBadRequest && s != http.StatusUnprocessableEntity && s != http.StatusNotImplemented {
+			break
+		}
+	}
+	return a, fmt.Errorf("pre-flight: %w", err)
+}
+
+func logprobFeature(a Answer, asked int) Feature {
+	got := 0
+	for _, t := range a.Tokens {
+		got = max(got, len(t.Top))
+	}
+	switch {
+	case asked == 0:
+		return Feature{Name: "logprobs", State: Unsupported, Detail: "refused with any number of alternatives"}
+	case len(a.Tokens) == 0 && a.Text == "":
+		return Feature{Name: "logprobs", State: Unknown, Detail: "the probe's answer was empty"}
+	case got == 0:
+		return Feature{Name: "logprobs", State: Unsupported, Detail: "accepted and ignored"}
+	}
+	return Feature{Name: "logprobs", State: Supported, N: got, Detail: fmt.Sprintf("%d alternatives", got)}
+}
+
+func usageFeature(u Usage) Feature {
+	if !u.Prompt.Known {
+		return Feature{Name: "usage", State: Unsupported, Detail: "the answer has no prompt_tokens"}
+	}
+	return Feature{Name: "usage", State: Supported, Detail: "prompt_tokens given"}
+}
+
+func (c *Client) probeCompletions(ctx context.Context, nonce string) Feature {
+	_, err := c.Complete(ctx, CompletionRequest{Prompt: nonce + " the access code is", Sampling: Sampling{MaxTokens: 1}})
+	return outcome("completions", err)
+}
+
+func (c *Client) probeTokenize(ctx context.Context, prompt string) (Tokenization, Feature) {
+	tok, err := c.TokenizeChat(ctx, []Message{{"user", prompt}})
+	if err == nil && !tok.Supported {
+		return tok, Feature{Name: "tokenize", State: Unsupported, Detail: "no such route"}
+	}
+	f := outcome("tokenize", err)
+	if err == nil {
+		f.Detail = fmt.Sprintf("%d tokens", tok.Count)
+	}
+	return tok, f
+}
+
+// probeCache repeats a prompt under one salt, then under another. A hit on the repeat proves that hits
+// are reported; a hit across salts proves that the salt is ignored. A repeat without a hit decides nothing.
+func (c *Client) probeCache(ctx context.Context, p *Preflight, nonce string) {
+	prompt := probePrompt(nonce + "c")
+	ask := func(salt string) (Count, error) {
+		a, err := c.Chat(ctx, ChatRequest{Messages: []Message{{"user", prompt}},
+			Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"cache_salt": salt}}})
+		return a.Usage.Cached, err
+	}
+	cached := Feature{Name: "cached-tokens", State: Unknown}
+	salt := Feature{Name: "cache-salt", State: Unknown}
+	_, err := ask(nonce + "a")
+	repeat, err2 := ask(nonce + "a")
+	if err = errors.Join(err, err2); err != nil {
+		salt = outcome("cache-salt", err)
+		p.add(Feature{Name: "cached-tokens", State: Unknown, Detail: "not examined: the salted probe failed"})
+		p.add(salt)
+		return
+	}
+	switch {
+	case !repeat.Known:
+		cached.Detail = "the answer does not say; absent is unknown, not zero"
+		salt.Detail = "cannot be proven without cached_tokens"
+	case repeat.N == 0:
+		cached.Detail = "reported, but a repeated prompt did not hit"
+		salt.Detail = "cannot be proven without a hit"
+	default:
+		cached.State, cached.Detail = Supported, fmt.Sprintf("%d tokens hit on a repeat", repeat.N)
+		other, err := ask(nonce + "b")
+		switch {
+		case err != nil:
+			salt = outcome("cache-salt", err)
+		case other.Known && other.N < repeat.N:
+			salt.State, salt.Detail = Supported, "another salt does not hit"
+		case other.Known:
+			salt.State, salt.Detail = Unsupported, "accepted and ignored: another salt hits"
+		}
+	}
+	p.add(cached)
+	p.add(salt)
+}
+
+func outcome(name string, err error) Feature {
+	switch s := statusOf(err); {
+	case err == nil:
+		return Feature{Name: name, State: Supported}
+	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusNotImplemented || s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
+		return Feature{Name: name, State: Unsupported, Detail: err.Error()}
+	}
+	return Feature{Name: name, State: Failed, Detail: err.Error()}
+}

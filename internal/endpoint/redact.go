@@ -1,0 +1,51 @@
+package endpoint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+const redacted = "[REDACTED]"
+
+// redactor replaces the API key, in the spellings a server may echo it in, by a fixed word.
+type redactor struct{ spellings []string }
+
+func newRedactor(key string) redactor {
+	if key == "" {
+		return redactor{}
+	}
+	all := []string{key, url.QueryEscape(key), url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(key))}
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(key) == nil {
+		all = append(all, strings.Trim(strings.TrimSpace(plain.String()), `"`))
+	}
+	if b, err := json.Marshal(key); err == nil {
+		all = append(all, strings.Trim(string(b), `"`))
+	}
+	var r redactor
+	for _, s := range all {
+		if s != "" {
+			r.spellings = append(r.spellings, s)
+		}
+	}
+	return r
+}
+
+func (r redactor) text(s string) string {
+	for _, k := range r.spellings {
+		s = strings.ReplaceAll(s, k, redacted)
+	}
+	return s
+}
+
+func (r redactor) bytes(b []byte) []byte {
+	for _, k := range r.spellings {
+		b = bytes.ReplaceAll(b, []byte(k), []byte(redacted))
+	}
+	return b
+}

@@ -1,0 +1,110 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// ModelInfo is one row of /v1/models. Window is the context length where the server tells it.
+type ModelInfo struct {
+	ID     string
+	Window Count
+}
+
+// Models lists the models in the server's order.
+func (c *Client) Models(ctx context.Context) ([]ModelInfo, error) {
+	call := &call{}
+	list, err := c.api.ListModels(context.WithValue(ctx, callKey{}, call))
+	if err != nil {
+		return nil, fmt.Errorf("models: %w", c.wrap(err))
+	}
+	// go-openai's Model has no max_model_len: read it from the same bytes.
+	var raw struct {
+		Data []struct {
+			ID  string `json:"id"`
+			Len *int   `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(call.body, &raw); err != nil {
+		return nil, fmt.Errorf("models: endpoint: the list cannot be read: %w", err)
+	}
+	var out []ModelInfo
+	for i, m := range list.Models {
+		info := ModelInfo{ID: m.ID}
+		if i < len(raw.Data) {
+			info.Window = known(raw.Data[i].Len)
+		}
+		out = append(out, info)
+	}
+	return out, nil
+}
+
+// Tokenization is the server's count of a prompt. Supported is false when the server has no such
+// route, which is an answer and no error.
+type Tokenization struct {
+	Supported bool
+	Count     int
+	Window    Count
+}
+
+// TokenizeChat counts a chat prompt as the server would render it, generation prompt included.
+func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization, error) {
+	return c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true})
+}
+
+// TokenizeText counts a text prompt.
+func (c *Client) TokenizeText(ctx context.Context, text string) (Tokenization, error) {
+	return c.tokenize(ctx, map[string]any{"model": c.model, "prompt": text})
+}
+
+// tokenize asks /tokenize (vLLM, SGLang) and, where that is missing, /v1/tokenize (SGLang behind a proxy).
+func (c *Client) tokenize(ctx context.Context, body map[string]any) (Tokenization, error) {
+	payload, err := json.Marshal(body)
+	if err != nil {
+		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
+	}
+	for _, path := range []string{"/tokenize", "/v1/tokenize"} {
+		b, err := c.post(ctx, path, payload)
+		switch statusOf(err) {
+		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+			continue
+		}
+		if err != nil {
+			return Tokenization{}, fmt.Errorf("tokenize: %w", err)
+		}
+		var v struct {
+			Count  *int  `json:"count"`
+			Tokens []any `json:"tokens"`
+			Window *int  `json:"max_model_len"`
+		}
+		if err := json.Unmarshal(b, &v); err != nil {
+			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80), err)
+		}
+		switch {
+		case v.Count != nil:
+			return Tokenization{Supported: true, Count: *v.Count, Window: known(v.Window)}, nil
+		case v.Tokens != nil:
+			return Tokenization{Supported: true, Count: len(v.Tokens), Window: known(v.Window)}, nil
+		}
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q", shorten(string(b), 80))
+	}
+	return Tokenization{}, nil
+}
+
+func (c *Client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
+	k := &call{}
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, k), http.MethodPost, c.root+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("endpoint: building the request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := c.wire.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	_ = res.Body.Close()
+	return k.body, nil
+}
