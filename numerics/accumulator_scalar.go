@@ -1,0 +1,83 @@
+package numerics
+
+import "github.com/assay-suite/assay/numerics/format"
+
+// scalar is a sum of rounded products with rounded additions in the accumulator's order.
+func (a Accumulator) scalar(x, w []float64) float64 {
+	switch a.Order {
+	case Pairwise:
+		return a.pairwise(x, w)
+	case Blocked:
+		size := max(a.Chunk, 1)
+		var s float64
+		for lo := 0; lo < len(x); lo += size {
+			hi := min(lo+size, len(x))
+			part := a.sequential(x[lo:hi], w[lo:hi])
+			if lo == 0 {
+				s = part
+			} else {
+				s = a.round(s + part)
+			}
+		}
+		return s
+	default:
+		return a.sequential(x, w)
+	}
+}
+
+func (a Accumulator) round(v float64) float64 {
+	return roundFraction(v, a.Result, a.Rounding)
+}
+
+func (a Accumulator) sequential(x, w []float64) float64 {
+	if a.Result == 23 && a.Rounding == format.RN {
+		var acc float32
+		for i, v := range x {
+			acc += float32(float32(v) * float32(w[i]))
+		}
+		return float64(acc)
+	}
+	var acc float64
+	for i, v := range x {
+		acc = a.round(acc + a.product(v, w[i]))
+	}
+	return acc
+}
+
+// product is rounded before it is added. Factors of at most 26 bits make it exact in float64 first.
+func (a Accumulator) product(x, w float64) float64 { return a.round(x * w) }
+
+func (a Accumulator) pairwise(x, w []float64) float64 {
+	switch len(x) {
+	case 0:
+		return 0
+	case 1:
+		return a.product(x[0], w[0])
+	}
+	h := (len(x) + 1) / 2
+	return a.round(a.pairwise(x[:h], w[:h]) + a.pairwise(x[h:], w[h:]))
+}
+
+// Gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] for row-major x [M,K] and w [N,K] of stored operands; fx and fw are
+// their formats, whose smallest exponent is where subnormals stop being normalised. The result is row-major [M,N].
+func (a Accumulator) Gemm(x, w []float64, m, n, k int, fx, fw format.Format) []float64 {
+	rows := make([]operand, m)
+	for i := range rows {
+		rows[i] = newOperand(x[i*k:(i+1)*k], minExponent(fx))
+	}
+	out := make([]float64, m*n)
+	for j := range n {
+		col := newOperand(w[j*k:(j+1)*k], minExponent(fw))
+		for i := range rows {
+			out[i*n+j] = a.dot(rows[i], col)
+		}
+	}
+	return out
+}
+
+func minExponent(f format.Format) int {
+	if f.ExpBits == 0 {
+		return noSubnormals // the zero Format: unknown
+	}
+	return exponent(f.MinNormal())
+}
