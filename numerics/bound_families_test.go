@@ -87,7 +87,7 @@ func sinkhorn32(b []float32, n, iters int, eps float32) []float32 {
 
 func TestSinkhornBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	f := family{t: t, name: "sinkhorn"}
+	f, sums := family{t: t, name: "sinkhorn"}, family{t: t, name: "sinkhorn column sums"}
 	ar := numerics.FP32()
 	for range 300 {
 		b, tr := make([]float32, 16), make([]numerics.Tracked, 16)
@@ -97,25 +97,42 @@ func TestSinkhornBound(t *testing.T) {
 			b[i] = float32(x)
 			tr[i] = numerics.Tracked{X: x, E: math.Abs(float64(b[i]) - x)} // logits with an error of their own
 		}
-		want := numerics.SinkhornBound(ar, tr, 4, 20, 1e-6)
+		want := ar.Sinkhorn(tr, 4, 20, 1e-6)
 		got := sinkhorn32(b, 4, 20, 1e-6)
 		noEps := sinkhorn32(b, 4, 20, 0)
 		for i := range want {
 			f.check(got[i], want[i])
 		}
-		if spread <= 1 { // an eps of 1e-6 is 17 roundings: visible where the iteration converges fast
-			f.fault(noEps, want)
+		if spread == 4 { // gentler logits have converged long before the last iteration
+			f.fault(sinkhorn32(b, 4, 19, 1e-6), want)
 		}
+		ok, bad := columnSums(got, noEps, want)
+		sums.check(float32(ok.f), ok.t)
+		sums.fault([]float32{bad.f}, []numerics.Tracked{bad.t})
 	}
-	f.done("eps missing", 0.95)
+	f.done("one iteration short", 0.8)
+	sums.done("eps missing", 1)
 	// The value of math-spec 7.5, computed there from the definition.
 	want := []float64{0.5855009, 0.1326137, 0.2277417, 0.0541448, 0.1152778, 0.5244266, 0.3313187, 0.0289781, 0.2396503, 0.2432637, 0.4177646, 0.0993221, 0.0595700, 0.0996950, 0.0231740, 0.8175539}
-	got := numerics.SinkhornBound(ar, numerics.ExactSlice([]float64{2, 0, 0, 0, 0, 1, 0, -1, .5, 0, 0, 0, 0, 0, -2, 3}), 4, 20, 1e-6)
+	got := ar.Sinkhorn(numerics.ExactSlice([]float64{2, 0, 0, 0, 0, 1, 0, -1, .5, 0, 0, 0, 0, 0, -2, 3}), 4, 20, 1e-6)
 	for i := range want {
 		if d := math.Abs(got[i].X - want[i]); d > 0.5000001e-7 { // half a unit of the printed digits
 			t.Errorf("entry %d of the closed case: got %.9f, want %.7f", i, got[i].X, want[i])
 		}
 	}
+}
+
+// columnSums is the first column's sum of a correct and of a faulty result, less the exact one so that float32 holds
+// it, against the bound.
+func columnSums(good, bad []float32, want []numerics.Tracked) (pair, pair) {
+	var g, b, w float64
+	for i := 0; i < len(want); i += 4 {
+		g += float64(good[i])
+		b += float64(bad[i])
+		w += want[i].X
+	}
+	bound := numerics.Tracked{E: numerics.FP32().SinkhornSumBound(4)}
+	return pair{bound, float32(g - w)}, pair{bound, float32(b - w)}
 }
 
 func TestAttentionBound(t *testing.T) {
