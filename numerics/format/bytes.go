@@ -3,6 +3,7 @@ package format
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 )
 
 // DecodeBytes decodes little-endian raw tensor bytes, as safetensors stores them. Exact.
@@ -19,8 +20,8 @@ func DecodeBytes(f Format, raw []byte) ([]float64, error) {
 	return appendDecoded(make([]float64, 0, n), f, raw), nil
 }
 
-// AppendFloat32 appends the decoded values to dst; every format here is exact in fp32. A NaN is
-// Go's quiet NaN whatever its code was.
+// AppendFloat32 appends the decoded values to dst; every format here is exact in fp32. A NaN
+// stays a NaN; its payload is not promised.
 func AppendFloat32(dst []float32, f Format, raw []byte) ([]float32, error) {
 	if _, err := count(f, raw); err != nil {
 		return dst, err
@@ -112,10 +113,14 @@ func each(f Format, raw []byte, fn func(uint32)) {
 	}
 }
 
-// appendDecoded takes the fast way for the formats of real checkpoints: a table up to 8 bits, a
-// shift for bf16.
+// appendDecoded takes the fast way for the formats of real checkpoints: a table for 4 and 8 bits, a
+// shift for bf16, the word itself for fp32.
 func appendDecoded[T float32 | float64](dst []T, f Format, raw []byte) []T {
 	switch {
+	case f == FP32:
+		for ; len(raw) >= 4; raw = raw[4:] {
+			dst = append(dst, T(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
+		}
 	case f == BF16:
 		for ; len(raw) >= 2; raw = raw[2:] {
 			dst = append(dst, T(DecodeBF16(binary.LittleEndian.Uint16(raw))))

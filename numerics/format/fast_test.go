@@ -38,6 +38,25 @@ func TestFastPathsEqualGeneric(t *testing.T) {
 	}
 }
 
+func TestRoundSliceEqualsRound(t *testing.T) {
+	var x []float64
+	sweep(func(v float32) {
+		if len(x) < 1<<16 || math.Float32bits(v)&7 == 1 {
+			x = append(x, float64(v), float64(v)*(1+0x1p-40))
+		}
+	})
+	x = append(x, 5e-324, -5e-324, math.MaxFloat64, math.Inf(-1), math.NaN(), 0, math.Copysign(0, -1))
+	for _, f := range format.All() {
+		y := append([]float64(nil), x...)
+		f.RoundSlice(y)
+		for i := range y {
+			if want := f.Decode(f.Encode(x[i], format.RN, format.Overflow)); !same(y[i], want) {
+				t.Fatalf("%v of %v is %v in a slice, want %v", f, x[i], y[i], want)
+			}
+		}
+	}
+}
+
 // Planted: the well-known shortcut without the NaN case turns an all-ones NaN into -0 or 0.
 func TestFastBF16NeedsItsNaNCase(t *testing.T) {
 	x := math.Float32frombits(0x7fffffff)

@@ -38,10 +38,26 @@ func (f Format) RoundTo(x float64, r Rounding, s Saturation) float64 {
 	return math.Copysign(y, x)
 }
 
-// RoundSlice rounds every element in place, as Round does.
+// RoundSlice rounds every element in place, as Round does, with what depends on the format alone
+// taken out of the loop.
 func (f Format) RoundSlice(x []float64) {
+	limit, emin := f.Max(), f.emin()
+	if f.SignBits == 0 {
+		limit = 0 // every element takes the general way
+	}
 	for i, v := range x {
-		x[i] = f.Round(v)
+		e := int(math.Float64bits(v)>>52&0x7ff) - 1023
+		if e > 127 { // far overflow, infinity, NaN
+			x[i] = f.Round(v)
+			continue
+		}
+		c := 1.5 * pow2(52+max(e, emin)-f.ManBits) // see RoundTo
+		y := (v + c) - c
+		if y == 0 || !(math.Abs(y) <= limit) { // the sign of a zero, and overflow
+			x[i] = f.Round(v)
+			continue
+		}
+		x[i] = y
 	}
 }
 
