@@ -1,0 +1,151 @@
+package suite
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+)
+
+// runner is the part of *testing.M that Main needs.
+type runner interface{ Run() int }
+
+// options are the flags that Main adds to a test binary.
+type options struct {
+	list        bool
+	atLeast     int
+	verdictFile string
+	out         io.Writer // where the verdict line goes; a job may have muted os.Stdout
+}
+
+func (o *options) register(set *flag.FlagSet) {
+	set.BoolVar(&o.list, "assay.list", false, "print every registered case and exit")
+	set.IntVar(&o.atLeast, "assay.min", 0, "treat a run that records fewer results as a tool error")
+	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
+}
+
+// flags are the options of this process, known once Main has parsed them.
+var flags = options{out: os.Stdout}
+
+// Main runs the tests of a binary and ends the process. Call it from TestMain, last.
+//
+// It refuses unknown ASSAY_* variables, then runs the tests, then prints a line that begins with "verdict" as the last
+// one, and exits with a Code: the heaviest of what Record and Verdict were given; where neither was called, 0 if the
+// tests passed and 1 if not. A crash ends the process without a verdict line, and is to be read as a tool error.
+//
+// It adds the flags -assay.list, -assay.min and -assay.verdict.
+func Main(m runner) {
+	flags.register(flag.CommandLine)
+	flag.Parse()
+	if flags.list {
+		os.Exit(list(os.Stdout, os.Stderr))
+	}
+	if err := CheckEnv(os.Environ()); err != nil {
+		Usage(err)
+	}
+	if err := registered.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		finish(ToolError, "tool error: the case registry is not valid")
+	}
+	stop := onSignal()
+	out := os.Stdout
+	code := m.Run()
+	os.Stdout = out
+	stop()
+	if listing() {
+		os.Exit(code)
+	}
+	finish(process.conclude(code, flags.atLeast))
+}
+
+// list prints the registry of this binary.
+func list(stdout, stderr io.Writer) int {
+	if err := errors.Join(registered.Err(), PrintCases(stdout, registered.Cases())); err != nil {
+		fmt.Fprintln(stderr, "Error:", err)
+		return int(ToolError)
+	}
+	return 0
+}
+
+// listing reports whether the binary was asked for names only, where a verdict line would be taken for one.
+func listing() bool {
+	f := flag.Lookup("test.list")
+	return f != nil && f.Value.String() != ""
+}
+
+var finishing sync.Mutex
+
+// finish prints the verdict line and ends the process. Only the first caller gets anywhere.
+func finish(code Code, text string) {
+	finishing.Lock() // never unlocked: the process ends here
+	label := "verdict "
+	if process.isJob() && code != UsageError {
+		label = fmt.Sprintf("%-13s", "verdict") // in the column of the job's other lines
+	}
+	fmt.Fprintln(flags.out, label+text)
+	if flags.verdictFile != "" {
+		line := strconv.Itoa(int(code)) + " " + text + "\n"
+		if err := os.WriteFile(flags.verdictFile, []byte(line), 0o600); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			os.Exit(int(ToolError))
+		}
+	}
+	os.Exit(int(code))
+}
+
+// Usage ends the process at once with one sentence on standard error, "verdict usage" and code 2. Call it before any
+// work has been started: nothing is cleaned up.
+func Usage(err error) {
+	fmt.Fprintln(os.Stderr, "Error:", err)
+	finish(UsageError, "usage")
+}
+
+// Job declares that the calling test is the whole of a run that a user watches, started on its own by a mage target: its
+// output is the program's output. The test must give a Verdict, otherwise the run is a tool error. The closing PASS of
+// the testing package, which would stand above the verdict and might contradict it, is not printed.
+func Job(t interface{ Cleanup(f func()) }) {
+	process.startJob()
+	t.Cleanup(func() {
+		process.endJob()
+		if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+			os.Stdout = null // Main puts it back; failures are printed to the one that testing kept
+		}
+	})
+}
+
+func (u *Run) startJob() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.job = true
+}
+
+func (u *Run) endJob() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.verdict == Pass && u.text == "" && len(u.results) == 0 {
+		u.raise(ToolError, "tool error: the job ended without a verdict")
+	}
+}
+
+func (u *Run) isJob() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.job
+}
+
+// onSignal makes an interrupt end the run as inconclusive, with its verdict line, instead of silently.
+func onSignal() (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if sig, ok := <-c; ok {
+			finish(Inconclusive, fmt.Sprintf("inconclusive: interrupted (%s) after %d results", sig, len(Results())))
+		}
+	}()
+	return func() { signal.Stop(c); close(c) }
+}
