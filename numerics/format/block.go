@@ -1,6 +1,9 @@
 package format
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Block is a block-scaled matrix format as data: element codes times a scale for each BlockRows x
 // BlockCols block, and for NVFP4 a scale for the tensor.
@@ -56,6 +59,12 @@ func (b Block) Decode(q Quantised) ([]float64, error) {
 func (b Block) parts(q Quantised) (elems, scales []float64, err error) {
 	if q.Rows < 0 || q.Cols < 0 {
 		return nil, nil, fmt.Errorf("%s: shape [%d, %d] is negative", b.Name, q.Rows, q.Cols)
+	}
+	if b.BlockRows < 1 || b.BlockCols < 1 {
+		return nil, nil, fmt.Errorf("%s: blocks of %d x %d; both sides must be at least 1", b.Name, b.BlockRows, b.BlockCols)
+	}
+	if q.Rows > 0 && q.Cols > math.MaxInt/64/q.Rows {
+		return nil, nil, fmt.Errorf("%s: shape [%d, %d] has more elements than memory can hold; the stored shape is wrong", b.Name, q.Rows, q.Cols)
 	}
 	if q.Cols*b.Element.Width()%8 != 0 {
 		return nil, nil, fmt.Errorf("%s: %d columns of %d-bit %s do not fill whole bytes, so rows cannot be stored apart",

@@ -88,6 +88,8 @@ func TestBlockErrors(t *testing.T) {
 		{"packed width as Cols", "Cols counts elements", format.MXFP4, ok, func(q *format.Quantised) { q.Cols = 16 }},
 		{"scales of another block size", "scales of shape [2, 1], 2 bytes; got 4", format.MXFP4, ok, func(q *format.Quantised) { q.Scales = make([]byte, 4) }},
 		{"odd columns", "whole bytes", format.MXFP4, ok, func(q *format.Quantised) { q.Cols = 31 }},
+		{"shape that wraps round", "more elements", format.MXFP4, format.Quantised{}, func(q *format.Quantised) { q.Rows, q.Cols = 1<<33, 1<<31 }},
+		{"block of no rows", "at least 1", format.Block{Name: "x", Element: format.E2M1, Scale: format.E8M0, BlockCols: 32}, ok, func(*format.Quantised) {}},
 		{"negative shape", "negative", format.MXFP4, ok, func(q *format.Quantised) { q.Rows = -2 }},
 		{"tensor scale where there is none", "has none", format.MXFP4, ok, func(q *format.Quantised) { q.TensorScale = 1 }},
 		{"tensor scale forgotten", "positive finite", format.NVFP4, nv, func(q *format.Quantised) { q.TensorScale = 0 }},
