@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// again returns the command that runs the current test alone, anchored and quoted; extra is appended.
+// again returns the command that runs the current test alone, anchored and quoted; extra is appended. A binary that was
+// started outside of its package folder, as mage does at the root, is named itself.
 func again(t testing.TB, extra ...string) string {
 	t.Helper()
 	segs := strings.Split(t.Name(), "/")
@@ -20,7 +21,7 @@ func again(t testing.TB, extra ...string) string {
 	var args []string
 	wd, err := os.Getwd()
 	module, inside := moduleRoot(wd)
-	if pkg, relErr := filepath.Rel(module, wd); err == nil && relErr == nil && inside {
+	if pkg, relErr := filepath.Rel(module, wd); err == nil && relErr == nil && inside && pkg != "." {
 		args = append(args, "go test ./"+filepath.ToSlash(pkg), "-count=1")
 		if tags := buildTags(); tags != "" {
 			args = append(args, "-tags "+tags)

@@ -17,7 +17,7 @@ type runner interface{ Run() int }
 
 // options are the flags that Main adds to a test binary.
 type options struct {
-	list        bool
+	list, job   bool
 	atLeast     int
 	verdictFile string
 	out         io.Writer // where the verdict line goes; a job may have muted os.Stdout
@@ -25,6 +25,7 @@ type options struct {
 
 func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.list, "assay.list", false, "print every registered case and exit")
+	set.BoolVar(&o.job, "assay.job", false, "run as the job that a user watches, see suite.Job")
 	set.IntVar(&o.atLeast, "assay.min", 0, "treat a run that records fewer results as a tool error")
 	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
 }
@@ -38,7 +39,7 @@ var flags = options{out: os.Stdout}
 // one, and exits with a Code: the heaviest of what Record and Verdict were given; where neither was called, 0 if the
 // tests passed and 1 if not. A crash ends the process without a verdict line, and is to be read as a tool error.
 //
-// It adds the flags -assay.list, -assay.min and -assay.verdict.
+// It adds the flags -assay.job, -assay.list, -assay.min and -assay.verdict.
 func Main(m runner) {
 	flags.register(flag.CommandLine)
 	flag.Parse()
@@ -105,10 +106,14 @@ func Usage(err error) {
 	finish(UsageError, "usage")
 }
 
-// Job declares that the calling test is the whole of a run that a user watches, started on its own by a mage target: its
-// output is the program's output. The test must give a Verdict, otherwise the run is a tool error. The closing PASS of
-// the testing package, which would stand above the verdict and might contradict it, is not printed.
-func Job(t interface{ Cleanup(f func()) }) {
+// Job reports whether the calling test was started as a job, with -assay.job: alone, by a mage target or a scheduler, on
+// a terminal that a user watches, so that its output is the program's output. If so the test must give a Verdict or record
+// results, otherwise the run is a tool error; and the closing PASS of the testing package, which would stand above the
+// verdict and might contradict it, is not printed. In an ordinary `go test` Job returns false and does nothing.
+func Job(t interface{ Cleanup(f func()) }) bool {
+	if !flags.job {
+		return false
+	}
 	process.startJob()
 	t.Cleanup(func() {
 		process.endJob()
@@ -116,6 +121,7 @@ func Job(t interface{ Cleanup(f func()) }) {
 			os.Stdout = null // Main puts it back; failures are printed to the one that testing kept
 		}
 	})
+	return true
 }
 
 func (u *Run) startJob() {

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,23 +57,19 @@ func TestACrashLeavesNoVerdict(t *testing.T) {
 	}
 }
 
-// The job tests run only in a copy of this binary that TestJobs starts.
+// The job tests do something only in a copy of this binary that TestJobs starts.
 func TestHelperJobDecides(t *testing.T) {
-	if os.Getenv(helperVar) != "" {
-		Job(t)
+	if Job(t) {
 		Verdict(Regression, "REGRESSED far recall")
 	}
 }
 
 func TestHelperJobForgets(t *testing.T) {
-	if os.Getenv(helperVar) != "" {
-		Job(t)
-	}
+	Job(t)
 }
 
 func TestHelperJobFails(t *testing.T) {
-	if os.Getenv(helperVar) != "" {
-		Job(t)
+	if Job(t) {
 		Verdict(Pass, "no fault found")
 		t.Error("the seventh cell is wrong")
 	}
@@ -82,20 +77,25 @@ func TestHelperJobFails(t *testing.T) {
 
 func TestJobs(t *testing.T) {
 	t.Run("output is the program's own", func(t *testing.T) {
-		got := helper(t, "real", nil, "-test.run=^TestHelperJobDecides$")
+		got := helper(t, "real", nil, "-assay.job", "-test.run=^TestHelperJobDecides$")
 		assert.Equal(t, 1, got.code)
 		assert.Equal(t, "verdict      REGRESSED far recall\n", got.stdout)
 	})
 	t.Run("a job without a verdict is a tool error", func(t *testing.T) {
-		got := helper(t, "real", nil, "-test.run=^TestHelperJobForgets$")
+		got := helper(t, "real", nil, "-assay.job", "-test.run=^TestHelperJobForgets$")
 		assert.Equal(t, 5, got.code)
 		assert.Equal(t, "verdict      tool error: the job ended without a verdict\n", got.stdout)
 	})
 	t.Run("failures are still printed", func(t *testing.T) {
-		got := helper(t, "real", nil, "-test.run=^TestHelperJobFails$")
+		got := helper(t, "real", nil, "-assay.job", "-test.run=^TestHelperJobFails$")
 		assert.Equal(t, 1, got.code)
 		assert.Contains(t, got.stdout, "the seventh cell is wrong")
 		assert.Equal(t, "verdict      fault: tests failed", got.lastLine())
+	})
+	t.Run("an ordinary test stays one", func(t *testing.T) {
+		got := helper(t, "real", nil, "-test.run=^TestHelperJobDecides$")
+		assert.Equal(t, 0, got.code)
+		assert.Equal(t, "PASS\nverdict pass\n", got.stdout)
 	})
 	t.Run("a filter that matches no job", func(t *testing.T) {
 		got := helper(t, "real", nil, "-test.run=^TestNothing$", "-assay.min=1")
