@@ -18,6 +18,7 @@ type runner interface{ Run() int }
 // options are the flags that Main adds to a test binary.
 type options struct {
 	list, job   bool
+	yes         bool
 	atLeast     int
 	verdictFile string
 	out         io.Writer // where the verdict line goes; a job may have muted os.Stdout
@@ -26,6 +27,7 @@ type options struct {
 func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.list, "assay.list", false, "print every registered case and exit")
 	set.BoolVar(&o.job, "assay.job", false, "run as the job that a user watches, see suite.Job")
+	set.BoolVar(&o.yes, "assay.yes", false, "do not ask before sending requests to a live server")
 	set.IntVar(&o.atLeast, "assay.min", 0, "treat a run that records fewer results as a tool error")
 	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
 }
@@ -39,7 +41,7 @@ var flags = options{out: os.Stdout}
 // one, and exits with a Code: the heaviest of what Record and Verdict were given; where neither was called, 0 if the
 // tests passed and 1 if not. A crash ends the process without a verdict line, and is to be read as a tool error.
 //
-// It adds the flags -assay.job, -assay.list, -assay.min and -assay.verdict.
+// It adds the flags -assay.job, -assay.list, -assay.min, -assay.verdict and -assay.yes.
 func Main(m runner) {
 	flags.register(flag.CommandLine)
 	flag.Parse()
@@ -123,6 +125,9 @@ func Job(t interface{ Cleanup(f func()) }) bool {
 	})
 	return true
 }
+
+// Yes reports whether the user agreed beforehand, with -assay.yes, to what a job would ask about.
+func Yes() bool { return flags.yes }
 
 func (u *Run) startJob() {
 	u.mu.Lock()

@@ -1,0 +1,276 @@
+//go:build mage
+
+// Targets of `go tool mage`. They build test binaries, run them with the terminal attached and pass the exit code on;
+// what a code means is decided in the binary, by suite.Main.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Default is the main job on the embedded server.
+var Default = Assay
+
+// pillars are the packages whose test binaries users run; each ends in suite.Main.
+var pillars = []string{"./fidelity", "./kernels_test", "./numerics"}
+
+// allTags are the build tags of the module, as vet and the linters need them.
+const allTags = "live,gpu,weights,mage,exhaustive"
+
+// toolError is the exit code for a run that broke, suite.ToolError.
+const toolError = 5
+
+// Assay runs the main job on the embedded nano-v4 server: heat map, verdict, artifacts/<run>/.
+func Assay(ctx context.Context) error {
+	return job(ctx, "./fidelity", "", "^TestMainJob$")
+}
+
+// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first.
+func Live(ctx context.Context, y *bool) error {
+	return job(ctx, "./fidelity", "live", "^TestLive$", agreed(y)...)
+}
+
+// Bless records your server's answers as goldens, in ASSAY_GOLDENS or goldens/; -y does not ask first.
+func Bless(ctx context.Context, y *bool) error {
+	return job(ctx, "./fidelity", "live", "^TestLive$", append(agreed(y), "-update")...)
+}
+
+// Gpu runs the kernel suites on the device of this machine.
+func Gpu(ctx context.Context) error {
+	return job(ctx, "./kernels_test", "gpu", "^TestGpu")
+}
+
+// Test runs the offline proof: no network, no GPU, no Python.
+func Test(ctx context.Context) error {
+	return run(ctx, "go", "test", "./...")
+}
+
+// Weights runs the tests of a checkpoint, ASSAY_WEIGHTS, or of the shipped nano folders.
+func Weights(ctx context.Context) error {
+	if os.Getenv("ASSAY_WEIGHTS") == "" {
+		fmt.Println("weights: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined")
+	}
+	packages, err := packagesWith(ctx, "weights")
+	if err != nil {
+		return err
+	}
+	return run(ctx, "go", append([]string{"test", "-tags", "weights", "-count=1", "-timeout=60m"}, packages...)...)
+}
+
+// Update rewrites the offline goldens that are out of tolerance; read `git diff goldens/` afterwards.
+func Update(ctx context.Context) error {
+	return run(ctx, "go", "test", "./...", "-update", "-count=1")
+}
+
+// Serve starts nano-v4 behind an OpenAI-compatible endpoint on 127.0.0.1:8088; -fault=NAME puts a fault into it.
+func Serve(ctx context.Context, fault, addr *string) error {
+	bin := filepath.Join("bin", "nanoserve")
+	if err := run(ctx, "go", "build", "-o", bin, "./cmd/nanoserve"); err != nil {
+		return err
+	}
+	var args []string
+	if fault != nil {
+		args = append(args, "-fault="+*fault)
+	}
+	if addr != nil {
+		args = append(args, "-addr="+*addr)
+	}
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return err
+	}
+	code, err := exitCode(command(ctx, bin, args...))
+	if err != nil || code == 0 {
+		return err
+	}
+	os.Exit(code)
+	return nil
+}
+
+// Bench runs every benchmark once over.
+func Bench(ctx context.Context) error {
+	return run(ctx, "go", "test", "./...", "-run=^$", "-bench=.")
+}
+
+// Lint checks format, vet with every tag, golangci-lint and staticcheck.
+func Lint(ctx context.Context) error {
+	unformatted, err := output(ctx, "go", "tool", "-modfile=tools.mod", "gofumpt", "-l", ".")
+	if err == nil && len(unformatted) > 0 {
+		err = fmt.Errorf("not formatted, run `go tool -modfile=tools.mod gofumpt -w .`: %s", strings.Join(unformatted, " "))
+	}
+	return errors.Join(
+		err,
+		run(ctx, "go", "vet", "-tags", allTags, "./..."),
+		run(ctx, "go", "tool", "-modfile=tools.mod", "golangci-lint", "run"),
+		run(ctx, "go", "tool", "-modfile=tools.mod", "staticcheck", "-tags", allTags, "./..."),
+	)
+}
+
+// Cases prints every registered case: ID, claim, what it catches and needs, cost.
+func Cases(ctx context.Context) error {
+	for _, pkg := range pillars {
+		bin, err := build(ctx, pkg, "live,gpu,weights")
+		if err != nil {
+			return err
+		}
+		if err := run(ctx, bin, "-assay.list"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Dist builds the test binaries and nanoserve for machines without Go, into dist/<os>-<arch>/.
+func Dist(ctx context.Context) error {
+	for _, arch := range []string{"amd64", "arm64"} {
+		dir := filepath.Join("dist", "linux-"+arch) + string(filepath.Separator)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("the folder for binaries cannot be made: %w", err)
+		}
+		for _, args := range [][]string{
+			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir}, pillars...),
+			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve"},
+		} {
+			cmd := command(ctx, "go", args...)
+			cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("go %s for %s: %w", strings.Join(args, " "), arch, err)
+			}
+		}
+		fmt.Println(dir)
+	}
+	return nil
+}
+
+// job runs the test of pkg that run selects as the program that the user watches, and ends this process with its code.
+//
+// It does not return mage an error for a child's code: mage would print it below the verdict, which is the last line.
+func job(ctx context.Context, pkg, tags, run string, flags ...string) error {
+	bin, err := build(ctx, pkg, tags)
+	if err != nil {
+		return noVerdict("%s does not build", pkg)
+	}
+	dir, err := os.MkdirTemp("", "assay-verdict-")
+	if err != nil {
+		return noVerdict("no temporary folder: %v", err)
+	}
+	file := filepath.Join(dir, "verdict")
+	args := append([]string{"-test.run=" + run, "-test.count=1", "-assay.job", "-assay.min=1", "-assay.verdict=" + file}, flags...)
+	code, err := exitCode(command(ctx, bin, args...))
+	verdict, readErr := os.ReadFile(file)
+	if rmErr := os.RemoveAll(dir); rmErr != nil {
+		fmt.Fprintln(os.Stderr, rmErr)
+	}
+	said, _, _ := strings.Cut(string(verdict), " ")
+	switch {
+	case err != nil:
+		return noVerdict("%s does not start: %v", bin, err)
+	case readErr != nil:
+		return noVerdict("%s ended without a verdict, with code %d (-1 means that a signal killed it)", bin, code)
+	case said != strconv.Itoa(code):
+		return noVerdict("%s gave the verdict %q and then ended with code %d", bin, strings.TrimSpace(string(verdict)), code)
+	}
+	os.Exit(code)
+	return nil
+}
+
+// noVerdict prints the verdict line that the binary owed, and ends this process.
+func noVerdict(format string, args ...any) error {
+	fmt.Printf("verdict tool error: "+format+"\n", args...)
+	os.Exit(toolError)
+	return nil
+}
+
+// build compiles the test binary of pkg and returns its path.
+func build(ctx context.Context, pkg, tags string) (string, error) {
+	name := filepath.Base(pkg)
+	if tags != "" {
+		name += "-" + strings.ReplaceAll(tags, ",", "-")
+	}
+	bin, err := filepath.Abs(filepath.Join("bin", name+".test"))
+	if err != nil {
+		return "", err
+	}
+	return bin, run(ctx, "go", "test", "-c", "-tags", tags, "-o", bin, pkg)
+}
+
+// command is a child on this terminal. It is not bound to ctx: at an interrupt the terminal tells the child itself, which
+// then says its verdict.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd
+}
+
+// exitCode runs a child to its end; the error says that it could not be started.
+func exitCode(cmd *exec.Cmd) (int, error) {
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	// From here on an interrupt is the child's business. Ignored only after the start, or the child would inherit it.
+	signal.Ignore(os.Interrupt)
+	err := cmd.Wait()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+func run(ctx context.Context, name string, args ...string) error {
+	if err := command(ctx, name, args...).Run(); err != nil {
+		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return nil
+}
+
+// output returns the lines that a command prints.
+func output(ctx context.Context, name string, args ...string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Stderr = os.Stderr
+	raw, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return strings.Fields(string(raw)), nil
+}
+
+// packagesWith returns the packages that have test files under a tag.
+func packagesWith(ctx context.Context, tag string) ([]string, error) {
+	const files = "{{.ImportPath}}{{range .TestGoFiles}}:{{.}}{{end}}{{range .XTestGoFiles}}:{{.}}{{end}}"
+	plain, err := output(ctx, "go", "list", "-f", files, "./...")
+	if err != nil {
+		return nil, err
+	}
+	tagged, err := output(ctx, "go", "list", "-tags", tag, "-f", files, "./...")
+	if err != nil {
+		return nil, err
+	}
+	var packages []string
+	for _, line := range tagged {
+		if !slices.Contains(plain, line) {
+			pkg, _, _ := strings.Cut(line, ":")
+			packages = append(packages, pkg)
+		}
+	}
+	if len(packages) == 0 {
+		return nil, fmt.Errorf("no package has test files under the tag %q", tag)
+	}
+	return packages, nil
+}
+
+// agreed is the flag for a question that was answered on the command line.
+func agreed(y *bool) []string {
+	if y != nil && *y {
+		return []string{"-assay.yes"}
+	}
+	return nil
+}
