@@ -17,11 +17,11 @@ func ReleaseName(name string) string {
 	for strings.HasPrefix(name, "model.") {
 		name = strings.TrimPrefix(name, "model.")
 	}
-	if name == "embed_tokens.weight" {
+	switch name {
+	case "embed_tokens.weight":
 		return "embed.weight"
-	}
-	if rest, ok := strings.CutPrefix(name, "hc_head.hc_"); ok {
-		return "hc_head_" + rest
+	case "hc_head.hc_fn", "hc_head.hc_base", "hc_head.hc_scale":
+		return "hc_head_" + strings.TrimPrefix(name, "hc_head.hc_")
 	}
 	if stem, ok := strings.CutSuffix(name, ".attn.norm.weight"); ok {
 		return stem + ".attn.kv_norm.weight"

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -19,14 +20,14 @@ func (f *File) lookup(name string) (Info, error) {
 // read fills a new slice with n bytes from absolute offset at.
 func (f *File) read(info Info, at, n int64) ([]byte, error) {
 	if n > math.MaxInt {
-		return nil, fmt.Errorf("safetensors: %s: tensor %q: %d bytes do not fit into this machine's memory; read it by Rows or Section", f.name, info.Name, n)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q: %d bytes do not fit into this machine's memory; read it by Rows or Section", f.name, clip(info.Name), n)
 	}
 	buf := make([]byte, n)
 	if got, err := f.r.ReadAt(buf, at); got < len(buf) {
-		if err == nil || err == io.EOF {
+		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("safetensors: %s: tensor %q: byte %d cannot be read; the file was changed after it was opened, or the disk failed: %w", f.name, info.Name, at+int64(got), err)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q: byte %d cannot be read; the file was changed after it was opened, or the disk failed: %w", f.name, clip(info.Name), at+int64(got), err)
 	}
 	return buf, nil
 }

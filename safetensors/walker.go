@@ -30,6 +30,10 @@ func newWalker(file string, raw []byte, base int64) *walker {
 }
 
 func (w *walker) fail(at int64, format string, args ...any) error {
+	return w.failure(at, format, args...)
+}
+
+func (w *walker) failure(at int64, format string, args ...any) *FormatError {
 	return &FormatError{File: w.file, Tensor: clip(w.tensor), Offset: at, Problem: fmt.Sprintf(format, args...)}
 }
 
@@ -66,9 +70,9 @@ func (w *walker) token() (json.Token, error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, w.fail(w.base+int64(len(w.raw)), "the JSON ends before it is complete; %s", fixDownload)
 	}
-	fail := w.fail(w.at, "the JSON is malformed here; %s", fixWriter).(*FormatError)
-	fail.Err = err
-	return nil, fail
+	failure := w.failure(w.at, "the JSON is malformed here; %s", fixWriter)
+	failure.Err = err
+	return nil, failure
 }
 
 // text reads one string; what names it in errors.
@@ -84,15 +88,7 @@ func (w *walker) text(what string) (string, error) {
 	return s, nil
 }
 
-// integer reads one integer in [0, limit].
-func (w *walker) integer(what string, limit int64) (int64, error) {
-	tok, err := w.token()
-	if err != nil {
-		return 0, err
-	}
-	return w.natural(tok, what, limit)
-}
-
+// natural takes a token as an integer in [0, limit].
 func (w *walker) natural(tok json.Token, what string, limit int64) (int64, error) {
 	num, ok := tok.(json.Number)
 	if !ok {
