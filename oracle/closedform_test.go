@@ -132,7 +132,7 @@ func TestSqrtSoftplusExtremes(t *testing.T) {
 		{0, 0.8325546112, 5e-11}, // math-spec 8.1
 		{-20, 4.53999e-5, 5e-11},
 		{20, 4.4721359550, 2.3e-10 + 5e-11}, // published as sqrt(20): log1p(e^-20)/(2 sqrt 20) = 2.3e-10 less
-		{-16.64, 2.436e-4, 5e-8}, // sgl-project/sglang#34459
+		{-16.64, 2.436e-4, 5e-8},            // sgl-project/sglang#34459
 		{100, 10, 0},
 		{-1500, 0, 0},
 		{1e6, 1000, 0},
