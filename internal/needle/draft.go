@@ -1,0 +1,240 @@
+package needle
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// draft is a prompt while it is fitted: the choice of sentences and the needles among them.
+type draft struct {
+	b     Builder
+	s     Spec
+	nonce []string
+
+	drawn    bool
+	start    int
+	name     string
+	code     string
+	others   [][2]string // name, code
+	question string
+	filler   []int // haystack indices before the needle of JustInside or of everything
+	suffix   []int // JustInside: after the needle
+	ratio    float64
+	pieces   []piece
+}
+
+// piece is a run of prompt text: filler sentence, needle or distractor.
+type piece struct {
+	text   string
+	needle bool
+}
+
+// layout chooses sentences for a prompt of about goal units.
+func (d *draft) layout(goal int, ratio float64) error {
+	d.ratio = ratio
+	if !d.drawn {
+		if err := d.draw(goal); err != nil {
+			return err
+		}
+	}
+	// No text is looped: with a longer goal the start moves forward if the book would end first.
+	latest, err := d.b.Haystack.startFor(math.Nextafter(1, 0), goal)
+	if err != nil {
+		return err
+	}
+	start := min(d.start, latest)
+	need := Units(Sentence(d.name, d.code))
+	fixed := Units(nonceSentence(d.nonce, 0)) + d.s.copies()*need + Units(d.question)
+	for _, o := range d.others {
+		fixed += Units(Sentence(o[0], o[1]))
+	}
+	room := goal - fixed
+	if room < 4 {
+		return fmt.Errorf("%d tokens leave no room for filler: nonce, needles and question alone take about %.0f", d.s.Length, float64(fixed)*ratio)
+	}
+	d.suffix = nil
+	if d.s.Placement == JustInside {
+		inside := int(0.9*float64(d.s.Window)/ratio) - int(8/ratio) - need - Units(d.question)
+		inside = min(inside, room)
+		d.filler = d.b.choose(start, room-max(0, inside), d.name)
+		if inside > 0 {
+			from := start
+			if n := len(d.filler); n > 0 {
+				from = d.filler[n-1] + 1
+			}
+			d.suffix = d.b.choose(from, inside, d.name)
+		}
+	} else {
+		d.filler = d.b.choose(start, room, d.name)
+	}
+	d.assemble()
+	return nil
+}
+
+// draw settles what must not change while the length is fitted: start, name, code, question.
+func (d *draft) draw(goal int) error {
+	h := d.b.Haystack
+	r := rng("stretch", d.s.seed(), d.s.Case)
+	start, err := h.startFor(r.Float64(), goal+goal/5+lookahead)
+	if err != nil {
+		if start, err = h.startFor(0, goal); err != nil {
+			return err
+		}
+	}
+	d.start = start
+	var body strings.Builder
+	body.WriteString(strings.Join(d.nonce, " "))
+	for i, n := start, 0; i < len(h.Sentences) && n < goal; i++ {
+		body.WriteString(" " + h.Sentences[i])
+		n += h.units[i]
+	}
+	r = rng("needle", d.s.seed(), d.s.Case)
+	free := d.names(r, body.String())
+	d.name = d.s.Name
+	if d.name == "" {
+		d.name, free = free[0], free[1:]
+	}
+	free = slices.DeleteFunc(free, func(n string) bool { return strings.EqualFold(n, d.name) })
+	var taken []string
+	ok := func(c string) bool {
+		if h.HasNumber(c) {
+			return false
+		}
+		// Codes of one prompt differ in three places at least: a near miss of one is no other.
+		return !slices.ContainsFunc(taken, func(t string) bool { return distance(t, c) < 3 })
+	}
+	if d.code = d.s.Code; d.code == "" {
+		d.code = NewCode(r, ok)
+	}
+	taken = append(taken, d.code)
+	for i := range d.s.Others {
+		c := NewCode(r, ok)
+		if i >= len(free) || c == "" {
+			return fmt.Errorf("no %d further names and codes to be had", d.s.Others)
+		}
+		taken = append(taken, c)
+		d.others = append(d.others, [2]string{free[i], c})
+	}
+	if d.question, err = d.s.Form.Question(d.name); err != nil {
+		return err
+	}
+	d.drawn = true
+	return nil
+}
+
+// names returns all names in a drawn order: those that do not occur in the text, and of these the
+// ones that share no bucket with it first.
+func (d *draft) names(r *rand.Rand, body string) []string {
+	list := Names()
+	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	list = slices.DeleteFunc(list, d.b.Haystack.HasWord)
+	if d.b.Bucket != nil {
+		hits := map[int]int{}
+		for _, w := range words(body + " " + Sentence("", "") + " remember this fact key question answer with only what") {
+			hits[d.b.Bucket(w)]++
+		}
+		slices.SortStableFunc(list, func(a, b string) int {
+			return hits[d.b.Bucket(strings.ToLower(a))] - hits[d.b.Bucket(strings.ToLower(b))]
+		})
+	}
+	if len(list) == 0 {
+		list = Names() // a text that mentions every city: any will do
+	}
+	return list
+}
+
+// assemble puts needles and distractors between the chosen sentences.
+func (d *draft) assemble() {
+	h := d.b.Haystack
+	total := 0
+	cum := []int{0}
+	for _, i := range d.filler {
+		total += h.units[i]
+		cum = append(cum, total)
+	}
+	at := func(depth float64) int { // boundary nearest depth
+		best, where := math.Inf(1), 0
+		for i, c := range cum {
+			if off := math.Abs(float64(c) - depth*float64(total)); off < best {
+				best, where = off, i
+			}
+		}
+		return where
+	}
+	insert := map[int][]piece{}
+	for j, o := range d.others {
+		k := at((float64(j) + 0.5) / float64(len(d.others)))
+		insert[k] = append(insert[k], piece{text: Sentence(o[0], o[1])})
+	}
+	own := piece{text: Sentence(d.name, d.code), needle: true}
+	switch d.s.Placement {
+	case Start:
+		insert[0] = append([]piece{own}, insert[0]...)
+	case Tail, JustInside:
+		insert[len(d.filler)] = append(insert[len(d.filler)], own)
+	case Spread:
+		for i := range d.s.copies() {
+			k := at(float64(i) / float64(d.s.copies()))
+			insert[k] = append(insert[k], own)
+		}
+	default:
+		k := at(d.s.Depth)
+		insert[k] = append(insert[k], own)
+	}
+	d.pieces = nil
+	for k := range len(d.filler) + 1 {
+		d.pieces = append(d.pieces, insert[k]...)
+		if k < len(d.filler) {
+			d.pieces = append(d.pieces, piece{text: h.Sentences[d.filler[k]]})
+		}
+	}
+	for _, i := range d.suffix {
+		d.pieces = append(d.pieces, piece{text: h.Sentences[i]})
+	}
+}
+
+// text joins everything with single blanks: nano-v4 never learnt the newline.
+func (d *draft) text(turn int) string {
+	parts := []string{nonceSentence(d.nonce, turn)}
+	for _, p := range d.pieces {
+		parts = append(parts, p.text)
+	}
+	return strings.Join(append(parts, d.question), " ")
+}
+
+func (d *draft) units() int { return Units(d.text(0)) }
+
+// prompt freezes the draft after a count of n tokens.
+func (d *draft) prompt(n, calls int) Prompt {
+	ratio := float64(n) / float64(d.units())
+	p := Prompt{Spec: d.s, Text: d.text(0), Tokens: n, Counts: calls, Start: -1, Filler: append(slices.Clone(d.filler), d.suffix...)}
+	if len(p.Filler) > 0 {
+		p.Start = p.Filler[0]
+	}
+	head := nonceSentence(d.nonce, 0)
+	at, before := len(head), Units(head)
+	var filler []string
+	for _, i := range p.Filler {
+		filler = append(filler, d.b.Haystack.Sentences[i])
+	}
+	for _, q := range d.pieces {
+		at++ // the blank
+		if q.needle {
+			tokens := int(math.Round(float64(before) * ratio))
+			p.Copies = append(p.Copies, Place{Byte: at, Before: tokens, FromEnd: n - tokens})
+		}
+		at += len(q.text)
+		before += Units(q.text)
+	}
+	p.Truth = Truth{Name: d.name, Code: d.code, Haystack: strings.Join(filler, " ")}
+	for _, o := range d.others {
+		p.Truth.Others = append(p.Truth.Others, o[1])
+	}
+	if d.b.Bucket != nil {
+		p.Collisions = collisions(d.b.Bucket(strings.ToLower(d.name)), head+" "+p.Truth.Haystack, d.b.Bucket)
+	}
+	return p
+}
