@@ -10,11 +10,15 @@ import (
 
 const redacted = "[REDACTED]"
 
+// shortestSecret is the length in bytes below which a key is taken for a placeholder ("EMPTY", "none", "x"):
+// it protects nothing, and replacing it would falsify answers that contain it.
+const shortestSecret = 8
+
 // redactor replaces the API key, in the spellings a server may echo it in, by a fixed word.
 type redactor struct{ spellings []string }
 
 func newRedactor(key string) redactor {
-	if key == "" {
+	if len(key) < shortestSecret {
 		return redactor{}
 	}
 	all := []string{key, url.QueryEscape(key), url.PathEscape(key), base64.StdEncoding.EncodeToString([]byte(key))}

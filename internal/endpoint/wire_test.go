@@ -147,6 +147,17 @@ func TestExactBytesAndNoKey(t *testing.T) {
 	}
 }
 
+// A placeholder key must not change what a server said.
+func TestPlaceholderKeyLeavesAnswersAlone(t *testing.T) {
+	c, err := New(Options{BaseURL: "http://engine.test", APIKey: "1", Model: "m", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		return respond(200, nil, strings.NewReader(plainAnswer)), nil
+	})})
+	require.NoError(t, err)
+	if a, err := c.Chat(t.Context(), hello()); err != nil || a.Text != "12" {
+		t.Errorf("got %q, %v; want 12", a.Text, err)
+	}
+}
+
 func TestStreamEqualsPlain(t *testing.T) {
 	event := func(s string) string { return "data: " + s + "\n\n" }
 	stream := strings.Repeat(": keep-alive\n\n", 1000) + // beyond go-openai's limit of 300
