@@ -71,6 +71,9 @@ var malformedHeaders = []malformed{
 	{name: "dimension-above-64-bits", header: `{"a":{"dtype":"U8","shape":[§18446744073709551618],"data_offsets":[0,2]}}`, data: 2, tensor: "a", cause: "is 18446744073709551618", twin: `{` + tensor("a", "U8", "2", 0, 2) + `}`, twinData: 2},
 	{name: "product-wraps-to-the-right-size", header: `{"a":{"dtype":"U8",§"shape":[4294967297,4294967297],"data_offsets":[0,8589934593]}}`, tensor: "a", cause: "overflows", twin: `{` + tensor("a", "U8", "0,4294967297", 0, 0) + `}`},
 	{name: "empty-with-overflowing-rows", header: `{"a":{"dtype":"U8",§"shape":[0,4294967296,4294967296],"data_offsets":[0,0]}}`, tensor: "a", cause: "overflows", twin: `{` + tensor("a", "U8", "0,65536,65536", 0, 0) + `}`},
+	{name: "dimension-of-64-bits", header: `{"a":{"dtype":"U8","shape":[§9223372036854775808],"data_offsets":[0,2]}}`, data: 2, tensor: "a", cause: "is 9223372036854775808", twin: `{` + tensor("a", "U8", "2", 0, 2) + `}`, twinData: 2},
+	{name: "offset-of-64-bits", header: `{"a":{"dtype":"U8","shape":[2],"data_offsets":[§18446744073709551614,0]}}`, data: 2, tensor: "a", cause: "is 18446744073709551614", twin: `{` + tensor("a", "U8", "2", 0, 2) + `}`, twinData: 2},
+	{name: "empty-with-rows-of-64-bits", header: `{"a":{"dtype":"U8",§"shape":[0,1152921504606846976],"data_offsets":[0,0]}}`, tensor: "a", cause: "overflows", twin: `{` + tensor("a", "U8", "0,1152921504606846975", 0, 0) + `}`},
 	{name: "f4-half-byte", header: `{"a":{"dtype":"F4",§"shape":[3],"data_offsets":[0,2]}}`, data: 2, tensor: "a", cause: "makes 12 bits", twin: `{` + tensor("a", "F4", "4", 0, 2) + `}`, twinData: 2},
 	{name: "f6-half-byte", header: `{"a":{"dtype":"F6_E3M2",§"shape":[2],"data_offsets":[0,2]}}`, data: 2, tensor: "a", cause: "makes 12 bits", twin: `{` + tensor("a", "F6_E3M2", "4", 0, 3) + `}`, twinData: 3},
 

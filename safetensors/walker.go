@@ -207,5 +207,5 @@ func loneSurrogate(literal []byte) bool {
 		}
 		high = unit >= 0xd800 && unit <= 0xdbff
 	}
-	return high
+	return false // the closing quote came after the last unit, so no pair is open
 }
