@@ -1,7 +1,10 @@
 package numerics
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/assay-suite/assay/numerics/format"
 )
@@ -65,6 +68,21 @@ func HopperBF16() Accumulator {
 // products after which the partial sum moves to fp32: 0 is fast accumulation, 128 the accurate mode.
 func HopperFP8(promote int) Accumulator {
 	return Accumulator{Block: 32, Align: 13, Result: 13, Rounding: format.RZ, Promote: promote, Order: Sequential}
+}
+
+// Validate returns why an accumulator cannot be emulated.
+func (a Accumulator) Validate() error {
+	switch {
+	case a.Result < 1 || a.Result > 52:
+		return fmt.Errorf("the accumulator keeps %d result bits, want 1 to 52 (23 for fp32)", a.Result)
+	case a.Block < 0 || a.Block > 0 && (a.Align < 1 || a.Align+bits.Len(uint(a.Block)) > 58):
+		return fmt.Errorf("a block of %d products aligned to %d fraction bits does not fit 64-bit integers, want at most 58 bits together", a.Block, a.Align)
+	case a.Promote < 0 || a.Chunk < 0:
+		return fmt.Errorf("promotion after %d products and chunks of %d: want 0 for none, or more", a.Promote, a.Chunk)
+	case a.Block == 0 && a.Promote > 0:
+		return errors.New("a scalar accumulator has no promotion: use order blocked, or a block FMA")
+	}
+	return nil
 }
 
 // SplitSize is the length of the pieces that a sum of k products is cut into; k itself when it is not cut.

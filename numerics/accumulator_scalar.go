@@ -58,9 +58,9 @@ func (a Accumulator) pairwise(x, w []float64) float64 {
 	return a.round(a.pairwise(x[:h], w[:h]) + a.pairwise(x[h:], w[h:]))
 }
 
-// Gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] for row-major x [M,K] and w [N,K] of stored operands; fx and fw are
+// gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] for row-major x [M,K] and w [N,K] of stored operands; fx and fw are
 // their formats, whose smallest exponent is where subnormals stop being normalised. The result is row-major [M,N].
-func (a Accumulator) Gemm(x, w []float64, m, n, k int, fx, fw format.Format) []float64 {
+func (a Accumulator) gemm(x, w []float64, m, n, k int, fx, fw format.Format) []float64 {
 	rows := make([]operand, m)
 	for i := range rows {
 		rows[i] = newOperand(x[i*k:(i+1)*k], minExponent(fx))

@@ -142,6 +142,11 @@ func TestGemmRefusesWrongSizes(t *testing.T) {
 	if _, err := c.Gemm(make([]float64, 6), make([]float64, 6), 2, 2, 4); err == nil {
 		t.Error("x of 6 values for [2,4] is accepted")
 	}
+	for _, a := range []numerics.Accumulator{{}, {Block: 8, Align: 60, Result: 23}, {Result: 23, Promote: 4}, {Block: -1, Result: 23}} {
+		if _, err := (numerics.Contract{Acc: a}).Gemm(make([]float64, 8), make([]float64, 8), 2, 2, 4); err == nil {
+			t.Errorf("accumulator %+v is accepted", a)
+		}
+	}
 	if _, err := c.GemmBounds(make([]float64, 8), make([]float64, 8), 2, 2, 4, 0); err == nil {
 		t.Error("a risk of 0 is accepted")
 	}

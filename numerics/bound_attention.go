@@ -12,7 +12,7 @@ type AttentionTerms struct {
 	Splits int         // pieces the row is cut into and merged, or rescalings of an online softmax
 }
 
-// Attention returns o [d] with its bound in arithmetic a.
+// Attention returns o [d] with its bound in arithmetic a; nil without keys, or if scores and values are not as many.
 //
 // Derivation (the form of the flash-attention error analyses, first order, made safe for large errors): with
 // w_j = e^{s_j} and o = Σ w_j·v_j / Σ w_j, moving score j by ε_j moves o by p_j·ε_j·(v_j − o); what is common to all keys
@@ -24,11 +24,14 @@ type AttentionTerms struct {
 // for exp; e^{2ε'}−1 stands for ε' where some ε' exceeds 0.05. To it come u_P·Σ p_j|v_j| for rounded weights,
 // Σ p_j·E(v_j), the sum of products γ·Σ p_j|v_j|, and the normalisation (γ_n + (T+2)u)·|o| for n keys and T splits.
 func (a Arith) Attention(t AttentionTerms) []Tracked {
-	p, eps, n := t.weights(a)
-	if len(t.V) == 0 {
+	if len(t.V) == 0 || len(t.V) != len(t.Scores) {
 		return nil
 	}
+	p, eps, n := t.weights(a)
 	d := len(t.V[0])
+	for _, v := range t.V {
+		d = min(d, len(v))
+	}
 	out := make([]Tracked, d)
 	depth := Gamma(n+t.Splits, a.U)
 	norm := Gamma(n, a.U) + float64(t.Splits+2)*a.U

@@ -36,7 +36,7 @@ type GemmBounds struct {
 //
 // Accumulation: see AccBound and MartingaleBound. alpha is the risk of the martingale form over all M·N elements.
 func (c Contract) GemmBounds(x, w []float64, m, n, k int, alpha float64) (GemmBounds, error) {
-	if err := checkGemm(x, w, m, n, k); err != nil {
+	if err := c.checkGemm(x, w, m, n, k); err != nil {
 		return GemmBounds{}, fmt.Errorf("bounds of contract %q: %w", c.Name, err)
 	}
 	if !(alpha > 0 && alpha < 1) {

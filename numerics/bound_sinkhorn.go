@@ -5,7 +5,7 @@ import "math"
 // Sinkhorn returns the mHC comb matrix with its bound in arithmetic a. logits is the n×n matrix B,
 // row-major, whose entries carry their own errors. The iteration (math of DeepSeek-V4's hc_split_sinkhorn): softmax over
 // each row, + eps, then iters column steps and iters−1 row steps alternately, each dividing by the sum + eps. The
-// result is the n×n comb in the same order, X by that iteration in float64.
+// result is the n×n comb in the same order, X by that iteration in float64; nil if logits are not n×n.
 //
 // Derivation. Intervals pushed through 39 steps would double at each and end useless, since they forget that a row's
 // error and its sum's move together. So errors are carried as relative errors d_jk = δM_jk/M_jk, whose propagation
@@ -19,6 +19,9 @@ import "math"
 // matrix this product shrinks, so late steps count most. Second order is covered by widening with the
 // square of the largest relative error; a bound above 0.1 relative says nothing precise.
 func (a Arith) Sinkhorn(logits []Tracked, n, iters int, eps float64) []Tracked {
+	if n < 1 || len(logits) != n*n {
+		return nil
+	}
 	steps, final, local := sinkhornSteps(a, logits, n, iters, eps)
 	size := n * n
 	// jac is the propagation from after step t to the end: identity at the end.

@@ -90,11 +90,11 @@ func (o Operand) Read(v []float64) []float64 {
 // Gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: operands "x" [M,K] and "w" [N,K], row-major, are read in
 // their formats, accumulated, and rounded to the output format. It returns [M,N].
 func (c Contract) Gemm(x, w []float64, m, n, k int) ([]float64, error) {
-	if err := checkGemm(x, w, m, n, k); err != nil {
+	if err := c.checkGemm(x, w, m, n, k); err != nil {
 		return nil, fmt.Errorf("contract %q: %w", c.Name, err)
 	}
 	ox, ow := c.Operand("x"), c.Operand("w")
-	out := c.Acc.Gemm(ox.Read(x), ow.Read(w), m, n, k, ox.Format, ow.Format)
+	out := c.Acc.gemm(ox.Read(x), ow.Read(w), m, n, k, ox.Format, ow.Format)
 	f := c.Output()
 	for i, v := range out {
 		out[i] = f.RoundTo(v, format.RN, c.Saturation)
@@ -102,7 +102,10 @@ func (c Contract) Gemm(x, w []float64, m, n, k int) ([]float64, error) {
 	return out, nil
 }
 
-func checkGemm(x, w []float64, m, n, k int) error {
+func (c Contract) checkGemm(x, w []float64, m, n, k int) error {
+	if err := c.Acc.Validate(); err != nil {
+		return err
+	}
 	if m < 0 || n < 0 || k < 0 || len(x) != m*k || len(w) != n*k {
 		return fmt.Errorf("gemm [%d,%d]x[%d,%d]: x has %d values and w %d, want %d and %d", m, k, n, k, len(x), len(w), m*k, n*k)
 	}

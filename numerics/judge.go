@@ -68,6 +68,9 @@ func Judge(t Trial, c Contract) Verdict {
 func (t Trial) malformed() string {
 	n := 1
 	for _, d := range t.Shape {
+		if d < 0 {
+			return fmt.Sprintf("shape %v has a negative dimension", t.Shape)
+		}
 		n *= d
 	}
 	switch {

@@ -32,9 +32,15 @@ func nearestRank(sorted []float64, q float64) float64 {
 }
 
 // Rho returns |got−want|/bound per element: 0 where they are equal, +Inf where they differ under a bound of 0 and where a
-// class differs.
+// class differs. Slices of different lengths cannot be compared and give +Inf everywhere.
 func Rho(got, want, bound []float64) []float64 {
 	out := make([]float64, len(want))
+	if len(got) != len(want) || len(bound) != len(want) {
+		for i := range out {
+			out[i] = math.Inf(1)
+		}
+		return out
+	}
 	for i, w := range want {
 		out[i] = ratio(difference(got[i], w), bound[i])
 		if math.IsNaN(out[i]) && !(math.IsNaN(got[i]) && math.IsNaN(w)) {

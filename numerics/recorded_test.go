@@ -2,6 +2,7 @@ package numerics_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,17 +128,16 @@ func TestRecordedMHCRivalsAreRejected(t *testing.T) {
 			{"bf16 sold as TF32", r.out["out_bf16"], tf32, true},
 			{"bf16 sold as fp32", r.out["out_bf16"], numerics.MHCFP32(), true},
 			{"split count wrong", r.out["out_tf32"], oneChain, false},
-			{"a kernel that truncates, under tf32-rn", emulate(t, r, rz), tf32, true},
-			{"a kernel with ties away, under tf32-rn", emulate(t, r, rna), tf32, !flash},
+			{"a kernel that truncates, under tf32-rn", work(t, r, rz).out, tf32, true},
+			{"a kernel with ties away, under tf32-rn", work(t, r, rna).out, tf32, !flash},
 		} {
 			t.Run(name+"/"+row.by, func(t *testing.T) {
-				b, err := row.contract.GemmBounds(r.x, r.w, r.m, r.n, r.k, alpha)
-				require.NoError(t, err)
+				e := work(t, r, row.contract)
+				b, emulated := e.bounds, e.out
 				v := numerics.Judge(numerics.Trial{
 					Shape: []int{r.m, r.n}, Axes: []string{"row", "col"}, Got: row.got,
 					Want: b.Center, Bound: b.Strict, Martingale: b.Martingale, Alpha: alpha,
 				}, row.contract)
-				emulated := emulate(t, r, row.contract)
 				equal := numerics.BitEqual(emulated, row.got)
 				t.Logf("%d of %d bit-equal, relative L2 %.2g; %v", equal, len(row.got), numerics.RelL2(emulated, row.got), v)
 				if row.byBound && (v.Accepted || v.Gate != numerics.Bound) {
@@ -151,11 +151,27 @@ func TestRecordedMHCRivalsAreRejected(t *testing.T) {
 	}
 }
 
-func emulate(t testing.TB, r recording, c numerics.Contract) []float64 {
+// worked keeps the emulation and bounds of a recording under a contract: several tests need the same ones, and the large ones cost
+// a third of a second.
+var worked sync.Map
+
+type emulation struct {
+	out    []float64
+	bounds numerics.GemmBounds
+}
+
+func work(t testing.TB, r recording, c numerics.Contract) emulation {
 	t.Helper()
+	key := r.name + "/" + c.Name
+	if e, ok := worked.Load(key); ok {
+		return e.(emulation)
+	}
 	out, err := c.Gemm(r.x, r.w, r.m, r.n, r.k)
 	require.NoError(t, err)
-	return out
+	b, err := c.GemmBounds(r.x, r.w, r.m, r.n, r.k, alpha)
+	require.NoError(t, err)
+	worked.Store(key, emulation{out, b})
+	return emulation{out, b}
 }
 
 // Hopper's fp8 accumulator, 13 bits and 32 products, MUST reproduce all 512 recorded outputs in both modes, and its neighbours
@@ -199,9 +215,8 @@ func TestRecordedFP8(t *testing.T) {
 // judgeGemm judges got under c against the exact result on the stored operands.
 func judgeGemm(t testing.TB, r recording, got []float64, c numerics.Contract) (numerics.Verdict, []float64, numerics.GemmBounds) {
 	t.Helper()
-	emulated := emulate(t, r, c)
-	b, err := c.GemmBounds(r.x, r.w, r.m, r.n, r.k, alpha)
-	require.NoError(t, err)
+	e := work(t, r, c)
+	emulated, b := e.out, e.bounds
 	v := numerics.Judge(numerics.Trial{
 		Shape: []int{r.m, r.n}, Axes: []string{"row", "col"}, Got: got, Want: b.Want, Bound: b.Det, Martingale: b.Martingale, Alpha: alpha,
 		Emulations: []numerics.Emulation{{Name: c.Name, Out: emulated}},
