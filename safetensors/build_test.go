@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -28,6 +29,16 @@ func tensor(name, dtype, shape string, begin, end int) string {
 
 func open(file []byte) (*safetensors.File, error) {
 	return safetensors.NewReader(bytes.NewReader(file), int64(len(file)), "bad.safetensors")
+}
+
+// closeAfter closes at the end of the test, where a failing Close is a finding.
+func closeAfter(t *testing.T, c io.Closer) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
 }
 
 // wantFormatError checks that err is a sentence about that file, tensor, byte and cause with a remedy.

@@ -183,7 +183,7 @@ func TestFolderVariants(t *testing.T) {
 func TestCheckpointLookups(t *testing.T) {
 	c, err := safetensors.OpenCheckpoint(twoShards(goodIndex), "w")
 	require.NoError(t, err)
-	defer c.Close()
+	closeAfter(t, c)
 	if diff := cmp.Diff([]string{"a", "b", "c"}, c.Names()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

@@ -57,7 +57,7 @@ func TestFixtureFiles(t *testing.T) {
 			entries, meta, start := parseRaw(t, file)
 			f, err := safetensors.OpenFS(fixtures.FS, name)
 			require.NoError(t, err)
-			defer f.Close()
+			closeAfter(t, f)
 			if diff := cmp.Diff(meta, f.Metadata()); diff != "" {
 				t.Errorf("metadata (-independent +reader):\n%s", diff)
 			}
@@ -108,7 +108,7 @@ func TestFixtureCheckpoints(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			c, err := safetensors.OpenCheckpoint(fixtures.FS, row.name)
 			require.NoError(t, err)
-			defer c.Close()
+			closeAfter(t, c)
 			if len(c.Files()) != row.files || len(c.Names()) != row.tensors {
 				t.Errorf("got %d files and %d tensors, want %d and %d", len(c.Files()), len(c.Names()), row.files, row.tensors)
 			}
@@ -132,10 +132,10 @@ func TestFixtureCheckpoints(t *testing.T) {
 func TestReleaseNamesMatchTheReleaseLayout(t *testing.T) {
 	hf, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4")
 	require.NoError(t, err)
-	defer hf.Close()
+	closeAfter(t, hf)
 	release, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4-mxfp4")
 	require.NoError(t, err)
-	defer release.Close()
+	closeAfter(t, release)
 	var mapped, want []string
 	for _, name := range hf.Names() {
 		mapped = append(mapped, safetensors.ReleaseName(name))
@@ -162,7 +162,7 @@ func TestReleaseNamesMatchTheReleaseLayout(t *testing.T) {
 func TestFixtureValues(t *testing.T) {
 	c, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4")
 	require.NoError(t, err)
-	defer c.Close()
+	closeAfter(t, c)
 	raw, err := fs.ReadFile(fixtures.FS, path.Join("nano-v4", "model.safetensors"))
 	require.NoError(t, err)
 

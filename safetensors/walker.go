@@ -146,7 +146,11 @@ func (w *walker) object(what string, each func(key string, at int64) error) erro
 		if tok == json.Delim('}') {
 			return nil
 		}
-		key, at := tok.(string), w.at // between '{' and '}' the decoder gives string keys only
+		key, isText := tok.(string)
+		at := w.at
+		if !isText {
+			return w.fail(at, "a key of %s must be a string, not %s; %s", what, kindOf(tok), fixWriter)
+		}
 		if first, twice := seen[key]; twice {
 			return w.fail(at, "%s has the key %q twice (first at byte %d), so readers disagree on what it holds; %s", what, clip(key), first, fixWriter)
 		}
