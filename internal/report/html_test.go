@@ -183,49 +183,6 @@ func TestHeatMapGeometry(t *testing.T) {
 	}
 }
 
-// TestPlotsFollowTheTheme: no fixed colour is left, and a margin that is no number is
-// counted instead of drawn.
-func TestPlotsFollowTheTheme(t *testing.T) {
-	h := hostileRun().Grids[0]
-	h.Rows, h.Cols = healthyRun().Grids[0].Rows, healthyRun().Grids[0].Cols
-	ps, err := marginPlots(h)
-	require.NoError(t, err)
-	require.Len(t, ps, 2)
-	for _, p := range ps {
-		if m := regexp.MustCompile(`#[0-9A-F-]{3,}`).FindString(string(p.SVG)); m != "" {
-			t.Errorf("colour %s does not follow the theme", m)
-		}
-		if !strings.Contains(p.Caption, "2 margins without a finite value") {
-			t.Errorf("caption %q does not count the two margins that are no numbers", p.Caption)
-		}
-		if strings.Contains(string(p.SVG), "NaN") || strings.Contains(string(p.SVG), "Inf") {
-			t.Error("NaN or Inf in the SVG")
-		}
-	}
-}
-
-func TestPlotsOnlyWhereTheyMakeSense(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		h    HeatMap
-		want int
-	}{
-		{"one margin", gridOf(1, 1), 0},
-		{"one row", gridOf(1, 5), 2},
-		{"words as labels", HeatMap{Rows: []string{"tail", "start"}, Cols: []string{"a", "b"}, Cells: gridOf(2, 2).Cells}, 0},
-		{"zero and negative lengths", HeatMap{Rows: []string{"x", "y"}, Cols: []string{"0", "-4"}, Cells: gridOf(2, 2).Cells}, 1},
-		{"no margins", HeatMap{Rows: []string{"0"}, Cols: []string{"1", "2"}}, 0},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			ps, err := marginPlots(row.h)
-			require.NoError(t, err)
-			if len(ps) != row.want {
-				t.Errorf("%d plots, want %d", len(ps), row.want)
-			}
-		})
-	}
-}
-
 func TestLongPromptKeepsBothEndsAndNamesTheRequest(t *testing.T) {
 	budget := 10
 	got, cut := elide("start"+strings.Repeat("x", 100_000)+"end", &budget)

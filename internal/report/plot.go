@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -78,7 +79,7 @@ func marginPlots(h HeatMap) ([]plotView, error) {
 		logs := make([]float64, len(cols))
 		for i, v := range cols {
 			logs[i] = v
-			if cols[0] > 0 && slices.Min(cols) > 0 {
+			if slices.Min(cols) > 0 {
 				logs[i] = math.Log2(v)
 			}
 		}
@@ -111,13 +112,14 @@ func axisName(label, otherwise string) string {
 	return label
 }
 
-// numbers parses axis labels; thousands commas and a per cent sign are allowed.
+// numbers parses axis labels; thousands commas and a per cent sign are allowed. What
+// no depth or length can be (below 1e-6, above 1e12) counts as words.
 func numbers(labels []string) ([]float64, bool) {
 	var out []float64
 	for _, l := range labels {
 		l = strings.TrimSuffix(strings.ReplaceAll(strings.TrimSpace(l), ",", ""), "%")
 		v, err := strconv.ParseFloat(strings.TrimSpace(l), 64)
-		if err != nil || math.IsNaN(v) || math.Abs(v) > 1e12 {
+		if err != nil || math.IsNaN(v) || math.Abs(v) > 1e12 || v != 0 && math.Abs(v) < 1e-6 {
 			return nil, false
 		}
 		out = append(out, v)
@@ -148,7 +150,7 @@ func marginPlot(h HeatMap, at, values []float64, x func(r, c int) float64) (plot
 		return plotView{}, false, nil
 	}
 	p := newPlot(at, values)
-	p.Add(grid2())
+	p.Add(gridLines())
 	if err := addLine(p, golden, inkGolden, []vg.Length{4, 3}); err != nil {
 		return plotView{}, false, err
 	}
@@ -185,8 +187,13 @@ func marginPlot(h HeatMap, at, values []float64, x func(r, c int) float64) (plot
 	return plotView{SVG: themed(b.String()), Caption: caption + "."}, true, nil
 }
 
-// clampPlot keeps absurd margins from overflowing the tick search.
-func clampPlot(v float64) float64 { return max(-1e6, min(1e6, v)) }
+// clampPlot keeps absurd margins from overflowing, or underflowing, the tick search.
+func clampPlot(v float64) float64 {
+	if math.Abs(v) < 1e-6 {
+		return 0
+	}
+	return max(-1e6, min(1e6, v))
+}
 
 // newPlot has fixed ticks under the measured positions and the page's own font.
 func newPlot(at, values []float64) *plot.Plot {
@@ -206,7 +213,7 @@ func newPlot(at, values []float64) *plot.Plot {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(math.Copysign(1, at[a]-at[b])) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(at[a], at[b]) })
 	span := at[order[len(order)-1]] - at[order[0]]
 	for _, i := range order {
 		t := plot.Tick{Value: at[i]}
@@ -225,7 +232,7 @@ func newPlot(at, values []float64) *plot.Plot {
 	return p
 }
 
-func grid2() *plotter.Grid {
+func gridLines() *plotter.Grid {
 	g := plotter.NewGrid()
 	g.Vertical.Color, g.Horizontal.Color = inkGrid, inkGrid
 	return g
@@ -246,7 +253,7 @@ func addLine(p *plot.Plot, ps []point, ink ink, dashes []vg.Length) error {
 		n := len(ys)
 		xy = append(xy, plotter.XY{X: x, Y: (ys[(n-1)/2] + ys[n/2]) / 2})
 	}
-	slices.SortFunc(xy, func(a, b plotter.XY) int { return int(math.Copysign(1, a.X-b.X)) })
+	slices.SortFunc(xy, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
 	l, err := plotter.NewLine(xy)
 	if err != nil {
 		return fmt.Errorf("drawing the median: %w", err)

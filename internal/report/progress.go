@@ -27,6 +27,7 @@ type Progress struct {
 	lastTenth int
 	lastDraw  time.Time
 	done      int
+	drawn     int // steps the bar knows of
 	cost      float64
 	closed    bool
 }
@@ -90,9 +91,6 @@ func (p *Progress) AddCost(n int, cost float64) {
 		p.plainLine(p.done == p.o.Total && n > 0)
 		return
 	}
-	if p.done < p.o.Total { // at the maximum the bar would end; Done ends it
-		_ = p.bar.Add(n) // a progress display that cannot be written must not end the run
-	}
 	p.render(false)
 }
 
@@ -145,6 +143,10 @@ func (p *Progress) render(now bool) {
 	p.lastDraw = t
 	p.theme.BarEnd = "  " + p.status()
 	progressbar.OptionSetTheme(p.theme)(p.bar)
+	if p.done < p.o.Total { // at its maximum the bar would end itself; Done does that
+		_ = p.bar.Add(p.done - p.drawn) // a display that cannot be written must not end the run
+		p.drawn = p.done
+	}
 	_ = p.bar.RenderBlank()
 }
 

@@ -14,7 +14,7 @@ type clock struct{ t time.Time }
 
 func (c *clock) now() time.Time       { return c.t }
 func (c *clock) wind(d time.Duration) { c.t = c.t.Add(d) }
-func newClock() *clock { return &clock{time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)} }
+func newClock() *clock                { return &clock{time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)} }
 
 func plain(c *clock, n int) (*Progress, *strings.Builder) {
 	var b strings.Builder
@@ -157,6 +157,13 @@ func TestProgressLive(t *testing.T) {
 	if last := shown(b.String()); !strings.Contains(last[len(last)-1], "█") || !strings.HasSuffix(last[len(last)-1], "3/4   eta 3 s") ||
 		!strings.HasPrefix(last[len(last)-1], "recall      ") {
 		t.Errorf("the screen shows %q", last)
+	}
+	for _, frame := range strings.Split(b.String(), "\r") {
+		// 34 columns of bar: the count and the filled part must tell the same story.
+		full := strings.Count(frame, "█")
+		if steps := strings.Count(frame, "1/4")*8 + strings.Count(frame, "2/4")*17 + strings.Count(frame, "3/4")*25; full != steps {
+			t.Errorf("frame %q has %d filled columns, want %d", frame, full, steps)
+		}
 	}
 	p.Interrupt(func() { b.WriteString("a line\n") })
 	p.Add(1)
