@@ -219,7 +219,7 @@ func exitCode(cmd *exec.Cmd) (int, error) {
 	// From here on an interrupt is the child's business. Ignored only after the start, or the child would inherit it.
 	signal.Ignore(os.Interrupt)
 	err := cmd.Wait()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		return 0, err
 	}
 	return cmd.ProcessState.ExitCode(), nil

@@ -25,7 +25,7 @@ func (f *fake) FailNow()                     { panic("FailNow called: the wrappe
 func (f *fake) text() string                 { return strings.Join(f.errors, "\n") }
 func prov() Provenance                       { return Provenance{Generator: "golden_test", Seed: "none", Source: "made up"} }
 func folder(dir string) []root               { return []root{{dir, dir, os.DirFS(dir)}} }
-func doc(t *testing.T, c map[string]any) Doc { return Doc{prov(), canon(t, c)} }
+func doc(t *testing.T, c map[string]any) Doc { t.Helper(); return Doc{prov(), canon(t, c)} }
 
 func canon(t *testing.T, c map[string]any) map[string]any {
 	t.Helper()

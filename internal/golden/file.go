@@ -85,11 +85,11 @@ func canonical(cases map[string]any) (map[string]any, error) {
 		}
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.UseNumber()
-		var any any
-		if err := dec.Decode(&any); err != nil {
+		var value any
+		if err := dec.Decode(&value); err != nil {
 			return nil, fmt.Errorf("case %q has a value that does not read back from JSON: %w", id, err)
 		}
-		out[id] = any
+		out[id] = value
 	}
 	return out, nil
 }
