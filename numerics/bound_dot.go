@@ -28,6 +28,7 @@ func (a Accumulator) Depth(n int) int {
 	case Blocked:
 		c := max(min(a.Chunk, m), 1)
 		return c + (m+c-1)/c - 1 + extra
+	case Unknown, Sequential:
 	}
 	return m + extra
 }

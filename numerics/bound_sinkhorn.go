@@ -1,6 +1,9 @@
 package numerics
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Sinkhorn returns the mHC comb matrix with its bound in arithmetic a. logits is the n×n matrix B,
 // row-major, whose entries carry their own errors. The iteration (math of DeepSeek-V4's hc_split_sinkhorn): softmax over
@@ -31,12 +34,12 @@ func (a Arith) Sinkhorn(logits []Tracked, n, iters int, eps float64) []Tracked {
 	}
 	rel := make([]float64, size)
 	sum := Gamma(n, a.U)
-	for t := len(steps) - 1; t >= 0; t-- {
+	for _, step := range slices.Backward(steps) {
 		for i := range size {
-			own, common := steps[t].local(jac[i*size:(i+1)*size], n)
+			own, common := step.local(jac[i*size:(i+1)*size], n)
 			rel[i] += own*a.U + common*sum
 		}
-		steps[t].pullBack(jac, n)
+		step.pullBack(jac, n)
 	}
 	var worst float64
 	for i := range size {

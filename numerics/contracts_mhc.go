@@ -8,7 +8,7 @@ import "github.com/assay-suite/assay/numerics/format"
 // MHCFP32 is the reference: fp32 operands, fp32 accumulation in any order, fp32 out.
 func MHCFP32() Contract {
 	return Contract{
-		Name: "fp32", Inputs: gemmInputs(format.FP32, format.RN), Acc: FP32Any(), Out: format.FP32, Tier: BoundOnly,
+		Name: "fp32", Inputs: gemmInputs(format.FP32), Acc: FP32Any(), Out: format.FP32, Tier: BoundOnly,
 	}
 }
 
@@ -17,7 +17,7 @@ func MHCFP32() Contract {
 func MHCTF32() Contract {
 	acc := HopperTF32()
 	acc.Splits = []Split{{K: 512, Size: 32}, {K: 16384, Size: 288}}
-	return Contract{Name: "tf32-rn", Inputs: gemmInputs(format.TF32, format.RN), Acc: acc, Out: format.FP32, Tier: BoundOnly}
+	return Contract{Name: "tf32-rn", Inputs: gemmInputs(format.TF32), Acc: acc, Out: format.FP32, Tier: BoundOnly}
 }
 
 // MHCBF16 rounds both operands and the output to bf16. K = 512 is one chain. K = 16384 is split: one chain matches 761 of 768
@@ -25,12 +25,12 @@ func MHCTF32() Contract {
 func MHCBF16() Contract {
 	acc := HopperBF16()
 	acc.Splits = []Split{{K: 16384, Size: 512}}
-	return Contract{Name: "bf16", Inputs: gemmInputs(format.BF16, format.RN), Acc: acc, Out: format.BF16, Tier: BoundOnly}
+	return Contract{Name: "bf16", Inputs: gemmInputs(format.BF16), Acc: acc, Out: format.BF16, Tier: BoundOnly}
 }
 
 // FP8Hopper is e4m3 in, bf16 out on Hopper's fp8 tensor cores: fast accumulation for promote 0, accurate mode for 128.
 func FP8Hopper(name string, promote int) Contract {
-	return Contract{Name: name, Inputs: gemmInputs(format.E4M3FN, format.RN), Acc: HopperFP8(promote), Out: format.BF16, Tier: BoundOnly}
+	return Contract{Name: name, Inputs: gemmInputs(format.E4M3FN), Acc: HopperFP8(promote), Out: format.BF16, Tier: BoundOnly}
 }
 
 // WithInputRounding returns the contract with every input rounded by r: the rivals rna and rz of a declared rn.
@@ -45,6 +45,6 @@ func (c Contract) WithInputRounding(r format.Rounding) Contract {
 	return c
 }
 
-func gemmInputs(f format.Format, r format.Rounding) map[string]Operand {
-	return map[string]Operand{"x": {Format: f, Rounding: r}, "w": {Format: f, Rounding: r}}
+func gemmInputs(f format.Format) map[string]Operand {
+	return map[string]Operand{"x": {Format: f, Rounding: format.RN}, "w": {Format: f, Rounding: format.RN}}
 }

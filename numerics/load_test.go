@@ -34,10 +34,7 @@ func read(t testing.TB, f tensors, name string) tensor {
 	require.NoError(t, err)
 	size := ff.Width() / 8
 	require.Positive(t, size, "%s has codes of less than a byte", ff)
-	out := tensor{v: make([]float64, len(b)/size)}
-	for _, d := range info.Shape {
-		out.shape = append(out.shape, int(d))
-	}
+	out := tensor{shape: info.Shape, v: make([]float64, len(b)/size)}
 	for i := range out.v {
 		var code uint32
 		for j := range size {

@@ -91,7 +91,8 @@ func TestTrackedBoundsRandomExpressions(t *testing.T) {
 		}
 		for range 24 {
 			x, y := pool[rng.IntN(len(pool))], pool[rng.IntN(len(pool))]
-			name, p := "", pair{}
+			var name string
+			var p pair
 			switch pick := rng.IntN(len(elementary) + 3); {
 			case pick < len(elementary):
 				op := elementary[pick]

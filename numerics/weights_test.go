@@ -39,6 +39,7 @@ func TestWeightsMHC(t *testing.T) {
 
 // examine measures the first, a middle and the last layer.
 func examine(t *testing.T, fsys fs.FS, dir, label string) {
+	t.Helper()
 	ckpt, err := safetensors.OpenCheckpoint(fsys, dir)
 	require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
 	t.Cleanup(func() { _ = ckpt.Close() })
@@ -57,7 +58,7 @@ func examine(t *testing.T, fsys fs.FS, dir, label string) {
 		prefix := fmt.Sprintf("%slayers.%s.hc_%s_", m[1], m[2], m[3])
 		id := fmt.Sprintf("%s/layer-%s/%s", label, m[2], m[3])
 		info, _ := ckpt.Tensor(prefix + "fn")
-		s := newSite(t, ckpt, id, prefix, hiddenStates(id, int(info.Shape[1])))
+		s := newSite(t, ckpt, id, prefix, hiddenStates(id, info.Shape[1]))
 		checkLadder(t, s)
 	}
 }
