@@ -48,11 +48,11 @@ func TestOpticksIsWholeSentences(t *testing.T) {
 			}
 		}
 		if !strings.Contains(book, strings.Join(strings.Fields(flat.Replace(s)), " ")) {
-			missing++ // a footnote letter in the middle: A and B are removed with their brackets
+			missing++ // a footnote letter in the middle: the text keeps it, the sentence does not
 		}
 	}
-	if missing > 20 {
-		t.Errorf("%d of %d sentences do not stand in the book as they are, want at most the 13 with a footnote letter and their like", missing, len(h.Sentences))
+	if missing > 5 {
+		t.Errorf("%d of %d sentences do not stand in the book as they are, want at most the 5 with a footnote letter in the middle", missing, len(h.Sentences))
 	}
 	// The book has 100,801 fields by wc; headings, tables, notes and front matter are some 5 %.
 	words := 0
