@@ -1,0 +1,110 @@
+package server
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"encoding/binary"
+	"sync"
+)
+
+// prefixKey names a prefix under a salt: a SHA-256 chain over its chunks, so that equal keys mean equal
+// tokens and a lookup needs no comparison of the tokens themselves.
+type prefixKey [sha256.Size]byte
+
+// prefixKeys gives the keys of the prefixes of length chunk, 2*chunk, ... of ids.
+func prefixKeys(salt string, ids []int, chunk int) []prefixKey {
+	keys := make([]prefixKey, 0, len(ids)/chunk)
+	prev := sha256.Sum256([]byte(salt))
+	buf := make([]byte, 0, sha256.Size+8*chunk)
+	for end := chunk; end <= len(ids); end += chunk {
+		buf = append(buf[:0], prev[:]...)
+		for _, id := range ids[end-chunk : end] {
+			buf = binary.LittleEndian.AppendUint64(buf, uint64(id))
+		}
+		prev = sha256.Sum256(buf)
+		keys = append(keys, prev)
+	}
+	return keys
+}
+
+// prefixCache keeps engine states of prompt prefixes, least recently used out first. Its size is
+// counted in tokens (a state of n tokens counts n), as that is what a state's memory grows with.
+type prefixCache struct {
+	mu      sync.Mutex
+	limit   int // tokens; at most 0 keeps nothing
+	tokens  int
+	epoch   int // grows with every flush
+	entries map[prefixKey]*list.Element
+	recent  *list.List // of *cachedState, most recent first
+}
+
+type cachedState struct {
+	key   prefixKey
+	state State // never extended, only cloned
+	size  int   // tokens
+}
+
+func newPrefixCache(limit int) *prefixCache {
+	return &prefixCache{limit: limit, entries: map[prefixKey]*list.Element{}, recent: list.New()}
+}
+
+// longest finds the longest kept prefix among keys (shortest first) and returns a clone of its state,
+// or nil; epoch goes back to put.
+func (c *prefixCache) longest(keys []prefixKey) (state State, epoch int) {
+	c.mu.Lock()
+	var found State
+	for i := len(keys) - 1; i >= 0; i-- {
+		if e, ok := c.entries[keys[i]]; ok {
+			c.recent.MoveToFront(e)
+			found = e.Value.(*cachedState).state
+			break
+		}
+	}
+	epoch = c.epoch
+	c.mu.Unlock()
+	if found == nil {
+		return nil, epoch
+	}
+	return found.Clone(), epoch // outside the lock: it copies memory
+}
+
+// has tells whether the prefix is kept, and marks it used.
+func (c *prefixCache) has(key prefixKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if ok {
+		c.recent.MoveToFront(e)
+	}
+	return ok
+}
+
+// put keeps state, which the caller must not extend any more. A state begun before the last flush is
+// dropped: after a flush nothing computed earlier may be hit.
+func (c *prefixCache) put(key prefixKey, state State, epoch int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := state.Len()
+	if _, ok := c.entries[key]; ok || epoch != c.epoch || size > c.limit {
+		return
+	}
+	c.entries[key] = c.recent.PushFront(&cachedState{key: key, state: state, size: size})
+	c.tokens += size
+	for c.tokens > c.limit {
+		old := c.recent.Remove(c.recent.Back()).(*cachedState)
+		delete(c.entries, old.key)
+		c.tokens -= old.size
+	}
+}
+
+// flush empties the cache and tells how many states went.
+func (c *prefixCache) flush() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.entries)
+	clear(c.entries)
+	c.recent.Init()
+	c.tokens = 0
+	c.epoch++
+	return n
+}
