@@ -41,7 +41,7 @@ func wordCount(_ context.Context, text string) (int, error) {
 // the chat frame has 27.
 func pairCount(_ context.Context, text string) (int, error) {
 	n := 27
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		n += (len(f) + 4) / 5
 		if strings.ContainsAny(f, ".,;:?") {
 			n++

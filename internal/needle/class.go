@@ -1,8 +1,9 @@
 package needle
 
-// Class is what an answer is. Every answer has exactly one.
+// Class is what an answer is.
 type Class string
 
+// The classes. Every answer has exactly one.
 const (
 	Exact      Class = "exact"        // the code and no other code
 	NearMiss   Class = "near-miss"    // one or two edits away, or the code beside another one
@@ -29,11 +30,7 @@ func (c Class) Recalled() bool { return c == Exact }
 // Measured reports whether the answer counts as a trial at all: an error, a spent budget or a case
 // that was never asked says nothing about recall.
 func (c Class) Measured() bool {
-	switch c {
-	case Failed, Unmeasured, Budget, "":
-		return false
-	}
-	return true
+	return c != Failed && c != Unmeasured && c != Budget && c != ""
 }
 
 // Answer is what came back for one prompt.

@@ -121,7 +121,7 @@ func whole(s string) bool {
 		return false
 	}
 	lowered := 0
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		if len(w) > 1 && strings.IndexFunc(w, unicode.IsLower) >= 0 {
 			lowered++
 		}

@@ -11,9 +11,9 @@ import (
 type Form string
 
 const (
-	// FormPlain: What is the access code for the Lisbon archive?
+	// FormPlain asks "What is the access code for the Lisbon archive?"
 	FormPlain Form = "plain"
-	// FormOnly: Question: what is the access code for Lisbon? Answer with only the code.
+	// FormOnly asks "Question: what is the access code for Lisbon? Answer with only the code."
 	FormOnly Form = "only"
 )
 

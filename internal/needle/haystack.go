@@ -101,8 +101,8 @@ func (h *Haystack) HasNumber(d string) bool { return h.numbers[d] }
 // never looped, since a second copy of a sentence is a crutch for the model and for its cache.
 func (h *Haystack) startFor(u float64, need int) (int, error) {
 	last, sum := -1, 0
-	for i := len(h.units) - 1; i >= 0; i-- {
-		sum += h.units[i]
+	for i, u := range slices.Backward(h.units) {
+		sum += u
 		if sum >= need {
 			last = i
 			break

@@ -25,6 +25,7 @@ type Step struct {
 // Bound says how a margin is known.
 type Bound string
 
+// The bounds.
 const (
 	Measured Bound = "measured" // both sides stand in the list
 	AtLeast  Bound = "at-least" // no rival in the list: the true margin is this or more

@@ -86,7 +86,8 @@ func TestMarginsCases(t *testing.T) {
 			// agrees and then departs, so the least of the list bounds the rival. Digit 4: 48214.
 			[]float64{math.Log(math.Exp(-0.1)+math.Exp(-3)+math.Exp(-5)) + 4, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, -0.1 + 3},
 			[]needle.Bound{needle.Measured, needle.AtLeast, needle.AtLeast, needle.AtLeast, needle.Measured},
-			[]int{0, 0, 0, 0, 0}, make([]bool, 5),
+			[]int{0, 0, 0, 0, 0},
+			make([]bool, 5),
 		},
 		{
 			"two tokens, blank first",
@@ -97,7 +98,8 @@ func TestMarginsCases(t *testing.T) {
 				math.Log(math.Exp(-0.5)+math.Exp(-1.5)) + 2.5, -0.5 + 1.5,
 			},
 			[]needle.Bound{needle.Measured, needle.AtLeast, needle.Measured, needle.Measured, needle.Measured},
-			[]int{0, 0, 0, 1, 1}, make([]bool, 5),
+			[]int{0, 0, 0, 1, 1},
+			make([]bool, 5),
 		},
 		{
 			"words before, a year among them, blanks between",
@@ -105,7 +107,8 @@ func TestMarginsCases(t *testing.T) {
 			"48",
 			[]float64{2.9, 2.8},
 			[]needle.Bound{needle.Measured, needle.Measured},
-			[]int{3, 5}, make([]bool, 2),
+			[]int{3, 5},
+			make([]bool, 2),
 		},
 		{
 			"right digit not listed",
@@ -122,7 +125,8 @@ func TestMarginsCases(t *testing.T) {
 			"482",
 			[]float64{math.Log(math.Exp(-0.1)+math.Exp(-1)) + 5, -1.0 + 0.1, nan},
 			[]needle.Bound{needle.Measured, needle.Measured, needle.Absent},
-			[]int{0, 0, -1}, make([]bool, 3),
+			[]int{0, 0, -1},
+			make([]bool, 3),
 		},
 		{
 			"a denial",
@@ -130,7 +134,8 @@ func TestMarginsCases(t *testing.T) {
 			"48",
 			[]float64{-1.7 + 0.2, nan},
 			[]needle.Bound{needle.Measured, needle.Absent},
-			[]int{0, -1}, make([]bool, 2),
+			[]int{0, -1},
+			make([]bool, 2),
 		},
 		{
 			"stopped early: the end marker won",
@@ -138,7 +143,8 @@ func TestMarginsCases(t *testing.T) {
 			"48",
 			[]float64{2.9, -1.3 + 0.3},
 			[]needle.Bound{needle.Measured, needle.Measured},
-			[]int{0, 1}, make([]bool, 2),
+			[]int{0, 1},
+			make([]bool, 2),
 		},
 		{
 			"no list: what is left over bounds the rival",
@@ -147,7 +153,8 @@ func TestMarginsCases(t *testing.T) {
 			// 1.2e-6 is the rounding of a list that the bound allows for.
 			[]float64{math.Log(0.9) - math.Log(0.1+1.2e-6), math.Log(0.25+1.2e-6) - math.Log(0.75)},
 			[]needle.Bound{needle.AtLeast, needle.AtMost},
-			[]int{0, 1}, make([]bool, 2),
+			[]int{0, 1},
+			make([]bool, 2),
 		},
 		{
 			"a list that sums to one and more",
@@ -155,7 +162,8 @@ func TestMarginsCases(t *testing.T) {
 			"4",
 			[]float64{math.Log(math.Exp(-1e-9)+math.Exp(-17)) + 16},
 			[]needle.Bound{needle.Measured},
-			[]int{0}, make([]bool, 1),
+			[]int{0},
+			make([]bool, 1),
 		},
 		{
 			"values that are none",
@@ -163,7 +171,8 @@ func TestMarginsCases(t *testing.T) {
 			"4",
 			[]float64{2.4},
 			[]needle.Bound{needle.Measured},
-			[]int{0}, make([]bool, 1),
+			[]int{0},
+			make([]bool, 1),
 		},
 		{"no tokens", nil, "48", []float64{nan, nan}, []needle.Bound{needle.Absent, needle.Absent}, []int{-1, -1}, make([]bool, 2)},
 		{"no digits for a code", []needle.Step{step("a", -0.1)}, "ab", []float64{nan, nan}, []needle.Bound{needle.Absent, needle.Absent}, []int{-1, -1}, make([]bool, 2)},

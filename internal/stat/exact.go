@@ -49,7 +49,7 @@ const tieSlack = 1e-7
 // column says nothing: p is 1. It fails on a negative count and on an unknown alternative.
 func FisherExact(a, b, c, d int, alt Alternative) (float64, error) {
 	if a < 0 || b < 0 || c < 0 || d < 0 {
-		return 0, fmt.Errorf("Fisher's exact test: table [%d %d; %d %d] has a negative count", a, b, c, d)
+		return 0, fmt.Errorf("exact test of Fisher: table [%d %d; %d %d] has a negative count", a, b, c, d)
 	}
 	row, col, n := a+b, a+c, a+b+c+d
 	lo, hi := max(0, col-(n-row)), min(row, col)
