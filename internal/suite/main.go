@@ -28,7 +28,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.list, "assay.list", false, "print every registered case and exit")
 	set.BoolVar(&o.job, "assay.job", false, "run as the job that a user watches, see suite.Job")
 	set.BoolVar(&o.yes, "assay.yes", false, "do not ask before sending requests to a live server")
-	set.IntVar(&o.atLeast, "assay.min", 0, "treat a run that records fewer results as a tool error")
+	set.IntVar(&o.atLeast, "assay.min", 0, "treat a green run that recorded fewer results as a tool error")
 	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
 }
 
