@@ -111,7 +111,7 @@ func TestHTMLHostile(t *testing.T) {
 			t.Errorf("%q stands in the page", bad)
 		}
 	}
-	if !strings.Contains(html, "&lt;script&gt;alert(1)&lt;/script&gt;␛[2J") {
+	if !strings.Contains(html, "&lt;script&gt;alert(1)&lt;/script&gt;‹U&#43;001B›[2J") {
 		t.Error("the hostile answer is not shown as text with visible control characters")
 	}
 }

@@ -13,14 +13,20 @@ import (
 // TestPlotsFollowTheTheme: no fixed colour is left, and a margin that is no number is
 // counted instead of drawn.
 func TestPlotsFollowTheTheme(t *testing.T) {
-	h := hostileRun().Grids[0]
-	h.Rows, h.Cols = healthyRun().Grids[0].Rows, healthyRun().Grids[0].Cols
+	h := failingRun().Grids[0] // has all states but one
+	h.Cells[1][1].State = NearMiss
+	h.Cells[0][0].Margin, h.Cells[0][1].Margin = new(math.Inf(-1)), new(math.NaN())
 	ps, err := marginPlots(h)
 	require.NoError(t, err)
 	require.Len(t, ps, 2)
 	for _, p := range ps {
 		if m := regexp.MustCompile(`#[0-9A-F-]{3,}`).FindString(string(p.SVG)); m != "" {
 			t.Errorf("colour %s does not follow the theme", m)
+		}
+		for _, name := range []string{"text", "rule", "exact", "near", "lost", "golden"} {
+			if !strings.Contains(string(p.SVG), "var(--"+name+")") {
+				t.Errorf("nothing is drawn in the theme's colour %s", name)
+			}
 		}
 		if !strings.Contains(p.Caption, "2 margins without a finite value") {
 			t.Errorf("caption %q does not count the two margins that are no numbers", p.Caption)

@@ -50,11 +50,8 @@ func visible(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)
-		case r < 0x20:
-			b.WriteRune(0x2400 + r) // control pictures
-		case r == 0x7f:
-			b.WriteRune(0x2421)
-		case r > 0x7f && r <= 0x9f, hidden(r):
+		case r < 0x20, r >= 0x7f && r <= 0x9f, hidden(r):
+			// Not the control pictures U+2400: few fonts have them.
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 		default:
 			b.WriteRune(r)
