@@ -71,7 +71,7 @@ var scenarios = map[string]func() int{
 	"praised-then-test-failed": func() int { Verdict(Pass, "no fault found"); return 1 },
 	"inconclusive-and-red":     func() int { Verdict(Inconclusive, "inconclusive: 3 of 5"); return 1 },
 	"fault-then-unreachable": func() int {
-		Verdict(Regression, "REGRESSED far recall\n40 of 40 lost")
+		Verdict(Regression, "REGRESSED  far recall\n40 of 40 lost")
 		Verdict(NotReachable, "unreachable: refused")
 		return 1
 	},

@@ -24,7 +24,7 @@ func TestExitCodesAndVerdictLines(t *testing.T) {
 		"an optional part unmeasured":         {scenario: "optional-unmeasured", code: 0, verdict: "verdict no fault found"},
 		"praise does not outlive a failure":   {scenario: "praised-then-test-failed", code: 1, verdict: "verdict fault: tests failed"},
 		"inconclusive stays 3 in a red test":  {scenario: "inconclusive-and-red", code: 3, verdict: "verdict inconclusive: 3 of 5"},
-		"a fault outweighs a lost endpoint":   {scenario: "fault-then-unreachable", code: 1, verdict: "verdict REGRESSED far recall 40 of 40 lost"},
+		"a fault outweighs a lost endpoint":   {scenario: "fault-then-unreachable", code: 1, verdict: "verdict REGRESSED  far recall; 40 of 40 lost"},
 		"unreachable":                         {scenario: "unreachable", code: 4, verdict: "verdict unreachable: connection refused"},
 		"an engine broke":                     {scenario: "engine-broke", code: 5, verdict: "verdict tool error: 1 of 1 cases"},
 		"a result nobody can record":          {scenario: "bad-result", code: 5, verdict: `verdict a result is not recorded: case ID "UPPER" needs at least two segments, the pillar first, as in fidelity/grid`},

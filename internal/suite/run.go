@@ -65,7 +65,7 @@ func (u *Run) Verdict(code Code, text string) {
 
 func (u *Run) raise(code Code, text string) {
 	if code.weight() > u.verdict.weight() || code == u.verdict && u.text == "" {
-		u.verdict, u.text = code, strings.Join(strings.Fields(text), " ")
+		u.verdict, u.text = code, strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ") // one line
 	}
 }
 
