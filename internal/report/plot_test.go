@@ -47,6 +47,7 @@ func TestPlotsOnlyWhereTheyMakeSense(t *testing.T) {
 		{"one row", gridOf(1, 5), 2},
 		{"words as labels", HeatMap{Rows: []string{"tail", "start"}, Cols: []string{"a", "b"}, Cells: gridOf(2, 2).Cells}, 0},
 		{"zero and negative lengths", HeatMap{Rows: []string{"x", "y"}, Cols: []string{"0", "-4"}, Cells: gridOf(2, 2).Cells}, 1},
+		{"no length is that small", HeatMap{Rows: []string{"x"}, Cols: []string{"0.5", "1e-320"}, Cells: gridOf(1, 2).Cells}, 0},
 		{"no margins", HeatMap{Rows: []string{"0"}, Cols: []string{"1", "2"}}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

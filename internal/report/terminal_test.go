@@ -136,6 +136,17 @@ func TestTerminalColumnsInBlocks(t *testing.T) {
 	}
 }
 
+// TestTerminalVerbatim: a command can be copied as one line, whatever the width.
+func TestTerminalVerbatim(t *testing.T) {
+	const want = "bless        OPENAI_BASE_URL=http://127.0.0.1:8088 go tool mage bless\n"
+	var b strings.Builder
+	f := Fact{Label: "bless", Text: "OPENAI_BASE_URL=http://127.0.0.1:8088 go tool mage bless", Verbatim: true}
+	require.NoError(t, WriteBody(&b, Run{Facts: []Fact{f}}, Style{Width: 40}))
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("command (-want +got):\n%s", diff)
+	}
+}
+
 func TestTerminalColour(t *testing.T) {
 	colour := screen(t, healthyRun(), Style{Color: true})
 	if !strings.Contains(colour, "\x1b[32m■\x1b[0m") || !strings.Contains(colour, "\x1b[1;32mno fault found\x1b[0m") {
