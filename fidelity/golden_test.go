@@ -1,0 +1,85 @@
+package fidelity_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fixtures"
+	"github.com/assay-suite/assay/internal/golden"
+)
+
+// TestGolden keeps the golden of nano-v4: its keys are the cells of the full plan, and with -update it is
+// recorded anew where the model moved. (That its values hold is TestMainJob's claim.)
+func TestGolden(t *testing.T) {
+	family := fidelity.GoldenFamily("nano-v4")
+	plan, err := fidelity.NewPlan(fidelity.Full, 0)
+	require.NoError(t, err)
+	ids := []string{fidelity.NoiseID}
+	for _, c := range plan.Cells {
+		ids = append(ids, c.ID)
+	}
+	if golden.Updating() {
+		record(t, family, embeddedJob(t, fidelity.Full))
+	}
+	golden.Orphans(t, family, ids)
+	g, err := readGolden("nano-v4")
+	require.NoError(t, err)
+	require.NotNil(t, g, "goldens/%s.json is missing", family)
+	for _, c := range plan.Cells {
+		if _, ok := g.Cells[c.ID]; !ok {
+			t.Errorf("golden %s lacks the cell %s: run go test ./fidelity -run '^TestGolden$' -update", family, c.ID)
+		}
+	}
+}
+
+// record runs a job and writes its golden, unless the one on disk holds.
+func record(t *testing.T, family string, j fidelity.Job) {
+	t.Helper()
+	d, err := j.Run(t.Context())
+	require.NoError(t, err)
+	if g := d.Judgement.Golden; g != nil && g.Margins == fidelity.Held && len(g.Unpaired)+len(g.Missing) == 0 {
+		return
+	}
+	noise := fidelity.Noise{Repeats: 2, Source: "float64 engine: TestRepeats wants two runs equal to the bit"}
+	cases, err := fidelity.GoldenCases(d.Observations, noise)
+	require.NoError(t, err)
+	name, err := golden.Record(family, golden.Doc{Provenance: provenance(t, "nano-v4"), Cases: cases})
+	require.NoError(t, err)
+	t.Logf("golden %s recorded", name)
+}
+
+func provenance(t testing.TB, folder string) golden.Provenance {
+	t.Helper()
+	return golden.Provenance{
+		Generator: "fidelity.Job on internal/server over internal/nano",
+		Seed:      "needle: PCG by FNV-1a of seed 0 and case ID",
+		Source:    "fixtures/" + folder + " under the float64 oracles; haystack opticks " + haystack(t).SHA256[:16],
+		Model:     "sha256:" + fingerprint(t, folder),
+		Profile:   fidelity.Profile,
+	}
+}
+
+// fingerprint hashes the weight files of a folder of fixtures in order of name.
+func fingerprint(t testing.TB, folder string) string {
+	t.Helper()
+	entries, err := fixtures.FS.ReadDir(folder)
+	require.NoError(t, err)
+	h := sha256.New()
+	for _, e := range entries {
+		if path.Ext(e.Name()) != ".safetensors" || len(e.Name()) > 3 && e.Name()[:3] == "hf_" {
+			continue
+		}
+		f, err := fixtures.FS.Open(path.Join(folder, e.Name()))
+		require.NoError(t, err)
+		_, err = io.Copy(h, f)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

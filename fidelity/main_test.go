@@ -1,0 +1,129 @@
+package fidelity_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/golden"
+	"github.com/assay-suite/assay/internal/needle"
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+func TestMain(m *testing.M) { suite.Main(m) }
+
+// TestMainJob is what `go tool mage` runs: the whole plan on the embedded server, on the terminal. Under
+// plain go test it is the smoke slice of the same job, against the same golden.
+func TestMainJob(t *testing.T) {
+	isJob := suite.Job(t)
+	budget := fidelity.Smoke
+	if isJob {
+		budget = budgetOf()
+	}
+	j := embeddedJob(t, budget)
+	j.Dir = runDir(t, isJob)
+	if isJob {
+		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
+		j.Result = suite.Record
+	}
+	d, err := j.Run(t.Context())
+	if isJob {
+		conclude(t, d, err)
+		return
+	}
+	require.NoError(t, err)
+	if d.Judgement.Code != suite.Pass || d.Judgement.Golden == nil || d.Judgement.Golden.Margins != fidelity.Held {
+		t.Errorf("verdict %q (code %d) on the shipped model; golden %v", d.Judgement.Verdict, d.Judgement.Code, d.Judgement.Golden)
+	}
+}
+
+// embeddedJob is the main job on nano-v4 behind the real server, in this process.
+func embeddedJob(t testing.TB, b fidelity.Budget) fidelity.Job {
+	t.Helper()
+	c, err := endpoint.New(endpoint.Options{BaseURL: serve(t, load(t, "nano-v4"), "nano-v4"), MaxInFlight: 4})
+	require.NoError(t, err)
+	return fidelity.Job{
+		Title:  "embedded nano-v4 (fp32)",
+		Hint:   "your own server: OPENAI_BASE_URL=http://host:port go tool mage live",
+		Client: c, Haystack: haystack(t), Budget: b, Parallel: 2, Deterministic: true,
+		Rate:     1500, // tokens a second, the floor that benchmarks of internal/nano hold
+		CurlRoot: "http://127.0.0.1:8088",
+		Golden:   readGolden, Record: "go test ./fidelity -run '^TestGolden$' -update",
+		Shown: shown, Out: t.Output(),
+	}
+}
+
+// conclude turns the end of a job into its verdict line and code.
+func conclude(t *testing.T, d fidelity.Done, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+		suite.Verdict(d.Judgement.Code, d.Judgement.Verdict)
+	case endpoint.IsUnreachable(err):
+		t.Log(err)
+		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
+	case errors.Is(err, fidelity.ErrDeclined):
+		suite.Verdict(suite.Inconclusive, err.Error())
+	default:
+		suite.Verdict(suite.ToolError, "tool or engine error: "+err.Error())
+	}
+}
+
+func budgetOf() fidelity.Budget {
+	b, _ := suite.Value("ASSAY_BUDGET")
+	return fidelity.Budget(b)
+}
+
+func haystack(t testing.TB) *needle.Haystack {
+	t.Helper()
+	h, err := needle.Opticks()
+	if file, set := suite.Value("ASSAY_HAYSTACK"); set {
+		h, err = needle.FromFile(file)
+	}
+	require.NoError(t, err)
+	return h
+}
+
+// runDir is the run's artifacts folder for a job, a temporary one for a test.
+func runDir(t testing.TB, isJob bool) string {
+	t.Helper()
+	if !isJob {
+		return t.TempDir()
+	}
+	dir, err := suite.RunDir()
+	require.NoError(t, err)
+	return dir
+}
+
+// shown is a path as the user reads it: from the working directory that mage and people are in.
+func shown(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	rel, err := filepath.Rel(suite.ModuleRoot(wd), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// readGolden returns nil where nothing is recorded for the model.
+func readGolden(model string) (*fidelity.Golden, error) {
+	family := fidelity.GoldenFamily(model)
+	f, err := golden.Read(family)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fidelity.ParseGolden(family, f.Cases)
+}
