@@ -89,7 +89,7 @@ func idPrompt(n, seed int) []int {
 func completionBody(prompt []int, extra string) string {
 	var b bytes.Buffer
 	ids, _ := json.Marshal(prompt)
-	fmt.Fprintf(&b, `{"model":"fake","prompt":%s,"temperature":0,"logprobs":5,"max_tokens":8%s}`, ids, extra)
+	fmt.Fprintf(&b, `{"prompt":%s,"temperature":0,"logprobs":5,"max_tokens":8%s}`, ids, extra)
 	return b.String()
 }
 
