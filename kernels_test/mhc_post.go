@@ -1,0 +1,67 @@
+package kernels
+
+// The spread after a sublayer (math-spec 7.2). It has no GEMM, so that one contract, fp32, is all there is.
+var mhcPost = Family{
+	Op: "mhc_post", Slug: "mhc-post", Test: "TestMHCPost",
+	Claim: "every stream MUST be post_k f + sum_j comb[j,k] X[j] within five fp32 roundings of its terms, and follow from the operands alone",
+	Draw:  Gen.post,
+	Kases: fp32Only([]Kase{
+		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: nano(0, 1, 2, 63, 64, 65, 67)},
+		{
+			ID: "unit-scale", Why: "the baseline, at every width and stream count",
+			Catches: []string{"E1 NVIDIA-NeMo/Automodel#2159", "E1 NVIDIA/Megatron-LM#4957", "E1 huggingface/transformers#46172"},
+			Shapes:  concat(nano(4), flash(2), twoStreams(5)),
+		},
+		{ID: "small-scale", Why: "residual far below the sublayer's output", Shapes: nano(4), Change: scaleX(0.01)},
+		{ID: "large-scale", Why: "residual far above the sublayer's output", Shapes: nano(4), Change: scaleX(300)},
+		{ID: "coherent-sign", Why: "no cancellation", Shapes: nano(4), Change: func(_ Gen, p Problem) error {
+			p.change("x", absolute)
+			p.change("f", absolute)
+			return nil
+		}},
+		{ID: "outlier-channel", Why: "one channel a thousand times the others", Shapes: nano(4), Change: outlier},
+		{ID: "zero-rows", Why: "what a zero residual leaves is post f alone", Shapes: nano(4), Change: zeroRows},
+		{
+			ID: "cyclic-comb", Why: "comb is a shift of the streams: its transpose shifts the other way", Catches: []string{"E1"},
+			Shapes: nano(4), Change: cyclic,
+		},
+		{
+			ID: "stream-coded", Why: "stream j is the constant j+1: the output reads back which streams were mixed", Catches: []string{"E1"},
+			Shapes: concat(nano(3), twoStreams(3)), Change: streamCoded,
+		},
+		{ID: "padded-x", Why: "row stride longer than a row", Shapes: nano(5), Layout: map[string]Layout{"x": {Gap: 64, Tail: 576}}},
+		{ID: "padded-f", Why: "the sublayer's output inside a wider buffer", Shapes: nano(5), Layout: map[string]Layout{"f": {Lead: 7, Gap: 9, Tail: 137}}},
+		{ID: "padded-gates", Why: "post and comb as slices of the split's packed rows", Shapes: nano(5), Layout: map[string]Layout{"post": {Lead: 4, Gap: 20}, "comb": {Lead: 8, Gap: 8}}},
+		{ID: "nano-v4-attn", Why: "recorded gates, comb, states and attention output", Shapes: nano(8), Change: func(g Gen, p Problem) error {
+			return g.real(p, map[string]string{
+				"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",
+				"comb": "trace:model.layers.2.attn_hc.out.1", "x": "trace:model.layers.2.attn_hc.in.0",
+			})
+		}},
+	}),
+}
+
+func fp32Only(kases []Kase) []Kase {
+	for i := range kases {
+		kases[i].Contracts = []string{"fp32"}
+	}
+	return kases
+}
+
+func cyclic(g Gen, p Problem) error {
+	n := g.Shape.Streams
+	p.change("comb", func(i int, _ float32) float32 {
+		j, k := i/n%n, i%n
+		if (j+1)%n == k {
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+func streamCoded(g Gen, p Problem) error {
+	width, n := g.Shape.Width, g.Shape.Streams
+	p.change("x", func(i int, _ float32) float32 { return float32(i/width%n + 1) })
+	return nil
+}
