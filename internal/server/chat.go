@@ -72,6 +72,9 @@ func (s *Server) chatStream(ctx context.Context, w http.ResponseWriter, prompt [
 	var out outcome
 	if err == nil {
 		out, err = s.generate(ctx, prompt, 0, p, nil, func(st step) error {
+			if st.text == "" && !p.logprobs {
+				return nil // end-of-text, or text held back: nothing to tell
+			}
 			c := chatChoice{Delta: &chatDelta{Content: &st.text}}
 			if p.logprobs {
 				c.Logprobs = &chatLogprobs{Content: []chatLogprob{s.chatLogprob(st.token)}}

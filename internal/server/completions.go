@@ -96,7 +96,12 @@ func (s *Server) textStream(ctx context.Context, w http.ResponseWriter, prompts 
 				text.WriteString(t.shown)
 			}
 			return with(text.String(), tokens...)
-		}, func(st step) error { return with(st.text, st.token) })
+		}, func(st step) error {
+			if st.text == "" && !p.logprobs {
+				return nil // end-of-text, or text held back: nothing to tell
+			}
+			return with(st.text, st.token)
+		})
 		if err == nil {
 			total.add(out)
 			err = send(textChoice{Index: i, Text: out.rest, Finish: &out.finish})

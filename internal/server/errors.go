@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -61,15 +62,26 @@ func tooLong(param string, limit, prompt, completion int) *apiError {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
-	data, err := json.Marshal(v)
+	data, err := marshal(v)
 	if err != nil {
 		// Only a number that JSON cannot carry gets here; the client must still learn of it.
 		status = http.StatusInternalServerError
-		data, _ = json.Marshal(engineFailure(fmt.Errorf("the answer cannot be written as JSON: %w", err)).envelope())
+		data, _ = marshal(engineFailure(fmt.Errorf("the answer cannot be written as JSON: %w", err)).envelope())
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(data, '\n'))
+}
+
+// marshal is json.Marshal without the escapes for HTML, which would hide "<user>" from a reader.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func writeError(w http.ResponseWriter, e *apiError) {

@@ -12,13 +12,18 @@ type modelCard struct {
 	MaxModelLen int    `json:"max_model_len"`
 }
 
+type modelList struct {
+	Object string      `json:"object"`
+	Data   []modelCard `json:"data"`
+}
+
 func (s *Server) card() modelCard {
 	return modelCard{ID: s.cfg.Model, Object: "model", Created: s.started.Unix(), OwnedBy: "assay", MaxModelLen: s.engine.MaxModelLen()}
 }
 
 // models is GET /v1/models.
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []modelCard{s.card()}})
+	writeJSON(w, http.StatusOK, modelList{Object: "list", Data: []modelCard{s.card()}})
 }
 
 // model is GET /v1/models/{id}.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -27,7 +26,7 @@ func newEvents(w http.ResponseWriter) *events {
 }
 
 func (e *events) send(v any) error {
-	data, err := json.Marshal(v)
+	data, err := marshal(v)
 	if err != nil {
 		return fmt.Errorf("an event cannot be written as JSON: %w", err)
 	}

@@ -63,7 +63,7 @@ func TestTokenizeCountsAsUsage(t *testing.T) {
 func TestDetokenize(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
 	_, _, data := call(t, ts, "/detokenize", `{"tokens":[0,10,20,5]}`)
-	if want := `{"prompt":"\u003cbos\u003e4 w4\n"}` + "\n"; string(data) != want {
+	if want := `{"prompt":"<bos>4 w4\n"}` + "\n"; string(data) != want {
 		t.Errorf("%s, want %s", data, want)
 	}
 }
