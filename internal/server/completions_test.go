@@ -186,8 +186,8 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, finish := free, "length"
-			if i := strings.Index(free, stop); i >= 0 {
-				want, finish = free[:i], "stop"
+			if head, _, found := strings.Cut(free, stop); found {
+				want, finish = head, "stop"
 			}
 			quoted, _ := json.Marshal(stop)
 			body := `{"prompt":"stop here","max_tokens":12,"ignore_eos":true,"stop":["unseen",` + string(quoted) + `]`
@@ -197,7 +197,7 @@ func TestStop(t *testing.T) {
 			}
 			_, _, data := call(t, ts, "/v1/completions", body+`,"stream":true}`)
 			var text string
-			for _, line := range strings.Split(string(data), "\n") {
+			for line := range strings.SplitSeq(string(data), "\n") {
 				if ev, ok := strings.CutPrefix(line, "data: {"); ok {
 					var a answer
 					require.NoError(t, json.Unmarshal([]byte("{"+ev), &a))

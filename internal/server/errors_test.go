@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"strings"
@@ -154,7 +153,7 @@ func TestGoOpenAIReadsErrors(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
 	_, err := client(ts).CreateChatCompletion(context.Background(), openai.ChatCompletionRequest{Model: "fake", Messages: chatQuestion, MaxTokens: 4096})
 	var api *openai.APIError
-	require.True(t, errors.As(err, &api), "%v", err)
+	require.ErrorAs(t, err, &api)
 	if api.HTTPStatusCode != 400 || api.Code != "context_length_exceeded" || api.Param == nil || *api.Param != "messages" {
 		t.Errorf("%+v", api)
 	}

@@ -44,7 +44,7 @@ func (e *fakeEngine) Special(id int) bool { return id < 5 }
 
 func (e *fakeEngine) Encode(text string) []int {
 	var ids []int
-	for _, word := range strings.Fields(strings.ToLower(text)) {
+	for word := range strings.FieldsSeq(strings.ToLower(text)) {
 		if len(word) == 1 && word[0] >= '0' && word[0] <= '9' {
 			ids = append(ids, 6+int(word[0]-'0'))
 			continue

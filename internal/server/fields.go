@@ -23,8 +23,7 @@ func parseFields(body []byte) (*fields, *apiError) {
 	}
 	f := &fields{taken: map[string]bool{}}
 	if err := json.Unmarshal(body, &f.raw); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, badRequest("", "The request body is not valid JSON: %v at byte %d.", syntax, syntax.Offset)
 		}
 		return nil, badRequest("", "The request body is not valid JSON: %v.", err)

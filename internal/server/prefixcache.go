@@ -1,9 +1,9 @@
 package server
 
 import (
-	"container/list"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"sync"
 )
 
@@ -33,30 +33,39 @@ type prefixCache struct {
 	mu      sync.Mutex
 	limit   int // tokens; at most 0 keeps nothing
 	tokens  int
-	epoch   int // grows with every flush
-	entries map[prefixKey]*list.Element
-	recent  *list.List // of *cachedState, most recent first
+	epoch   int    // grows with every flush
+	clock   uint64 // grows with every use
+	entries map[prefixKey]*cachedState
 }
 
 type cachedState struct {
-	key   prefixKey
-	state State // never extended, only cloned
-	size  int   // tokens
+	state State  // never extended, only cloned
+	size  int    // tokens
+	used  uint64 // clock of the last use
 }
 
 func newPrefixCache(limit int) *prefixCache {
-	return &prefixCache{limit: limit, entries: map[prefixKey]*list.Element{}, recent: list.New()}
+	return &prefixCache{limit: limit, entries: map[prefixKey]*cachedState{}}
+}
+
+// touch looks an entry up and marks it used; the caller holds the lock.
+func (c *prefixCache) touch(key prefixKey) (*cachedState, bool) {
+	e, ok := c.entries[key]
+	if ok {
+		c.clock++
+		e.used = c.clock
+	}
+	return e, ok
 }
 
 // longest finds the longest kept prefix among keys (shortest first) and returns a clone of its state,
 // or nil; epoch goes back to put.
 func (c *prefixCache) longest(keys []prefixKey) (state State, epoch int) {
 	c.mu.Lock()
-	var found State
-	for i := len(keys) - 1; i >= 0; i-- {
-		if e, ok := c.entries[keys[i]]; ok {
-			c.recent.MoveToFront(e)
-			found = e.Value.(*cachedState).state
+	var found *cachedState
+	for _, key := range slices.Backward(keys) {
+		if e, ok := c.touch(key); ok {
+			found = e
 			break
 		}
 	}
@@ -65,17 +74,14 @@ func (c *prefixCache) longest(keys []prefixKey) (state State, epoch int) {
 	if found == nil {
 		return nil, epoch
 	}
-	return found.Clone(), epoch // outside the lock: it copies memory
+	return found.state.Clone(), epoch // outside the lock: it may copy memory
 }
 
 // has tells whether the prefix is kept, and marks it used.
 func (c *prefixCache) has(key prefixKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.entries[key]
-	if ok {
-		c.recent.MoveToFront(e)
-	}
+	_, ok := c.touch(key)
 	return ok
 }
 
@@ -85,15 +91,29 @@ func (c *prefixCache) put(key prefixKey, state State, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	size := state.Len()
-	if _, ok := c.entries[key]; ok || epoch != c.epoch || size > c.limit {
+	if _, ok := c.touch(key); ok || epoch != c.epoch || size > c.limit {
 		return
 	}
-	c.entries[key] = c.recent.PushFront(&cachedState{key: key, state: state, size: size})
+	for c.tokens+size > c.limit {
+		c.evict()
+	}
+	c.clock++
+	c.entries[key] = &cachedState{state: state, size: size, used: c.clock}
 	c.tokens += size
-	for c.tokens > c.limit {
-		old := c.recent.Remove(c.recent.Back()).(*cachedState)
-		delete(c.entries, old.key)
-		c.tokens -= old.size
+}
+
+// evict drops the least recently used state. The scan is short: a few thousand entries, once a prompt.
+func (c *prefixCache) evict() {
+	var oldest prefixKey
+	var least *cachedState
+	for key, e := range c.entries {
+		if least == nil || e.used < least.used {
+			oldest, least = key, e
+		}
+	}
+	if least != nil {
+		delete(c.entries, oldest)
+		c.tokens -= least.size
 	}
 }
 
@@ -103,7 +123,6 @@ func (c *prefixCache) flush() int {
 	defer c.mu.Unlock()
 	n := len(c.entries)
 	clear(c.entries)
-	c.recent.Init()
 	c.tokens = 0
 	c.epoch++
 	return n

@@ -164,8 +164,7 @@ func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, *apiError
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
 	// Cleared, or it would later count as the client going away in the middle of a long answer.
 	_ = rc.SetReadDeadline(time.Time{})
-	var big *http.MaxBytesError
-	if errors.As(err, &big) {
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &apiError{
 			status: http.StatusRequestEntityTooLarge, kind: "invalid_request_error", code: "request_too_large",
 			message: fmt.Sprintf("The request body is larger than this server's limit of %d bytes.", big.Limit),

@@ -49,7 +49,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say.Print(listenSentence(o.addr, err))
 		return codeUnreachable
 	}
-	defer ln.Close() // Serve closes it as well; this is for the ways out before
+	defer func() { _ = ln.Close() }() // Serve closes it as well; this is for the ways out before
 	s, code, err := build(o, fsys, name, say)
 	if err != nil {
 		say.Print(err)

@@ -151,7 +151,7 @@ func TestRefusals(t *testing.T) {
 		code int
 		says string
 	}{
-		{"unknown flag", []string{"-weigths=x"}, codeUsage, "-weigths"},
+		{"unknown flag", []string{"-weight=x"}, codeUsage, "-weight"},
 		{"argument", []string{"serve"}, codeUsage, `"serve"`},
 		{"bad address", []string{"-addr", "8088"}, codeUsage, "host:port"},
 		{"bad length", []string{"-max-model-len", "many"}, codeUsage, "many"},
