@@ -4,7 +4,16 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
+
+// pairsE2M1 are the two values in a byte of e2m1 codes, low nibble first.
+var pairsE2M1 = func() (p [256][2]float32) {
+	for b := range p {
+		p[b] = [2]float32{float32(E2M1.Decode(uint32(b & 15))), float32(E2M1.Decode(uint32(b >> 4)))}
+	}
+	return p
+}()
 
 // DecodeBytes decodes little-endian raw tensor bytes, as safetensors stores them. Exact.
 //
@@ -17,16 +26,69 @@ func DecodeBytes(f Format, raw []byte) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendDecoded(make([]float64, 0, n), f, raw), nil
+	out := make([]float64, 0, n)
+	switch {
+	case f == FP32:
+		for ; len(raw) >= 4; raw = raw[4:] {
+			out = append(out, float64(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
+		}
+	case f == BF16:
+		for ; len(raw) >= 2; raw = raw[2:] {
+			out = append(out, float64(DecodeBF16(binary.LittleEndian.Uint16(raw))))
+		}
+	case f.Width() == 8:
+		t := f.table()
+		for _, b := range raw {
+			out = append(out, t[b])
+		}
+	case f.Width() == 4:
+		t := f.table()
+		for _, b := range raw {
+			out = append(out, t[b&15], t[b>>4])
+		}
+	default:
+		each(f, raw, func(c uint32) { out = append(out, f.Decode(c)) })
+	}
+	return out, nil
 }
 
 // AppendFloat32 appends the decoded values to dst; every format here is exact in fp32. A NaN
 // stays a NaN; its payload is not promised.
 func AppendFloat32(dst []float32, f Format, raw []byte) ([]float32, error) {
-	if _, err := count(f, raw); err != nil {
+	n, err := count(f, raw)
+	if err != nil {
 		return dst, err
 	}
-	return appendDecoded(dst, f, raw), nil
+	at := len(dst)
+	dst = slices.Grow(dst, n)[:at+n]
+	out := dst[at:]
+	if w := wideFor(f); w != nil {
+		decode8(out, raw, w)
+		return dst, nil
+	}
+	switch {
+	case f.WithNaNCode(BF16.NaNCode) == BF16:
+		decode16(out, raw)
+	case f.WithNaNCode(FP16.NaNCode) == FP16:
+		for i := range out {
+			out[i] = math.Float32frombits(fp16Word(uint32(binary.LittleEndian.Uint16(raw[2*i:]))))
+		}
+	case f.WithNaNCode(FP32.NaNCode) == FP32:
+		for i := range out {
+			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
+		}
+	case f.WithNaNCode(E2M1.NaNCode) == E2M1:
+		for i, b := range raw {
+			*(*[2]float32)(out[2*i:]) = pairsE2M1[b]
+		}
+	default:
+		i := 0
+		each(f, raw, func(c uint32) {
+			out[i] = float32(f.Decode(c))
+			i++
+		})
+	}
+	return dst, nil
 }
 
 // UnpackCodes returns the codes in raw, one a value, in the packing of DecodeBytes.
@@ -111,32 +173,4 @@ func each(f Format, raw []byte, fn func(uint32)) {
 			fn(binary.LittleEndian.Uint32(raw))
 		}
 	}
-}
-
-// appendDecoded takes the fast way for the formats of real checkpoints: a table for 4 and 8 bits, a
-// shift for bf16, the word itself for fp32.
-func appendDecoded[T float32 | float64](dst []T, f Format, raw []byte) []T {
-	switch {
-	case f == FP32:
-		for ; len(raw) >= 4; raw = raw[4:] {
-			dst = append(dst, T(math.Float32frombits(binary.LittleEndian.Uint32(raw))))
-		}
-	case f == BF16:
-		for ; len(raw) >= 2; raw = raw[2:] {
-			dst = append(dst, T(DecodeBF16(binary.LittleEndian.Uint16(raw))))
-		}
-	case f.Width() == 8:
-		t := f.table()
-		for _, b := range raw {
-			dst = append(dst, T(t[b]))
-		}
-	case f.Width() == 4:
-		t := f.table()
-		for _, b := range raw {
-			dst = append(dst, T(t[b&15]), T(t[b>>4]))
-		}
-	default:
-		each(f, raw, func(c uint32) { dst = append(dst, T(f.Decode(c))) })
-	}
-	return dst
 }

@@ -16,9 +16,13 @@ const (
 	RNA
 	// RZ truncates towards zero.
 	RZ
+	// RNZ rounds to nearest; a tie goes towards zero (IEEE 754 roundTiesTowardZero). DeepGEMM's fp4
+	// helper, SGLang's FP4 indexer test and ModelOpt's MXFP4 class do so: only what is strictly above
+	// a midpoint moves up.
+	RNZ
 )
 
-// String returns rn, rna or rz.
+// String returns rn, rna, rz or rnz.
 func (r Rounding) String() string {
 	switch r {
 	case RN:
@@ -27,6 +31,8 @@ func (r Rounding) String() string {
 		return "rna"
 	case RZ:
 		return "rz"
+	case RNZ:
+		return "rnz"
 	}
 	return fmt.Sprintf("rounding-%d", int(r))
 }
@@ -64,7 +70,7 @@ func (s Saturation) String() string {
 //     back to 448, 464 + 1 ulp overflows; e5m2 61440 ties to the absent 65536 and overflows.
 //   - RZ never overflows a finite value (IEEE 754, roundTowardZero).
 //   - e8m0 has one significant bit, so the tie 1.5 * 2^k goes up by RN and by RNA (to the even
-//     significand of two bits, binary 10; ml_dtypes does so). It has no sign and no zero: a negative
+//     significand of two bits, binary 10; ml_dtypes does so), down by RNZ. It has no sign and no zero: a negative
 //     value is NaN, a zero is NaN, or code 0 when saturating; what is below 2^-127 becomes 2^-127.
 func (f Format) Encode(x float64, r Rounding, s Saturation) uint32 {
 	w := math.Float64bits(x)
@@ -131,6 +137,10 @@ func shiftRound(m uint64, k int, r Rounding) uint64 {
 		}
 	case RNA:
 		if rest >= half {
+			q++
+		}
+	case RNZ:
+		if rest > half {
 			q++
 		}
 	}

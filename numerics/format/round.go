@@ -23,6 +23,13 @@ func (f Format) RoundTo(x float64, r Rounding, s Saturation) float64 {
 		y = (x + c) - c
 	case RNA:
 		y = math.Round(x*pow2(-unit)) * pow2(unit)
+	case RNZ:
+		t := math.Abs(x) * pow2(-unit)
+		y = math.Floor(t)
+		if t-y > 0.5 {
+			y++
+		}
+		y *= pow2(unit)
 	default:
 		y = math.Trunc(x*pow2(-unit)) * pow2(unit)
 	}
