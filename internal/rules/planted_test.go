@@ -140,5 +140,20 @@ func TestPlantedOrphans(t *testing.T) {
 		})
 	}
 	expect(t, OrphanGoldens(Files{"internal/golden/a_test.go": `"numerics/mhc-mix"`}, []string{"numerics/mhc-mix"}), "belongs to no test")
+	for name, row := range map[string]struct{ readme, want string }{
+		"a row":                 {"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n", ""},
+		"a row without a test":  {"| `numerics/mhc-mix` | `./numerics` | `TestMax` | rho |\n", "no such test"},
+		"a test elsewhere":      {"| `numerics/mhc-mix` | `./oracle` | `TestMix` | rho |\n", "no such test"},
+		"a row without a file":  {"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n| `numerics/old` | `./numerics` | `TestMix` |\n", "no such golden"},
+		"named outside a table": {"`numerics/mhc-mix`\n", "belongs to no test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := OrphanGoldens(Files{"goldens/README.md": row.readme, "numerics/a_test.go": "package x\n\nfunc TestMix(t *testing.T) {"}, []string{"numerics/mhc-mix"})
+			if row.want == "no such test" {
+				got = got[:1] // the second says that the file has no owner
+			}
+			expect(t, got, row.want)
+		})
+	}
 	assert.Empty(t, OrphanGoldens(Files{"a_test.go": `"fidelity/nano-v4/" + profile`}, []string{"fidelity/nano-v4/fp32"}))
 }
