@@ -18,10 +18,13 @@ const (
 	Sequential Order = "sequential"
 	Pairwise   Order = "pairwise" // binary tree over neighbours
 	Blocked    Order = "blocked"  // sequential inside blocks of Accumulator.Chunk, then over the blocks
+	// Stochastic is an order drawn anew from Accumulator.Seed, as atomic additions arrive: products of a scalar
+	// accumulator, pieces of a split one.
+	Stochastic Order = "stochastic"
 )
 
 // Split says that sums of K products are cut into pieces of Size, each accumulated by itself, and the pieces
-// added in fp32 one after another.
+// added in fp32 one after another. K 0 stands for every length that is not listed.
 type Split struct {
 	K, Size int
 }
@@ -46,6 +49,8 @@ type Accumulator struct {
 	Splits   []Split         // split-K by length; a K that is not listed is not split
 	Order    Order           // scalar only
 	Chunk    int             // block length for Order Blocked
+	Fused    bool            // scalar only: a product is not rounded before it is added (FMA)
+	Seed     uint64          // of Order Stochastic
 }
 
 // FP32Any is fp32 accumulation in an order nobody promises.
@@ -87,10 +92,18 @@ func (a Accumulator) Validate() error {
 
 // SplitSize is the length of the pieces that a sum of k products is cut into; k itself when it is not cut.
 func (a Accumulator) SplitSize(k int) int {
+	every := 0
 	for _, s := range a.Splits {
-		if s.K == k && s.Size > 0 {
+		switch {
+		case s.Size <= 0:
+		case s.K == k:
 			return s.Size
+		case s.K == 0:
+			every = s.Size
 		}
+	}
+	if every > 0 {
+		return every
 	}
 	return max(k, 1)
 }
@@ -142,24 +155,29 @@ func (a Accumulator) dot(x, w operand) float64 {
 	}
 	size := a.SplitSize(n)
 	var total float64
-	for lo := 0; lo < n; lo += size {
-		hi := min(lo+size, n)
-		var part float64
-		if a.Block > 0 {
-			part = a.chain(x, w, lo, hi)
-		} else {
-			part = a.scalar(x.v[lo:hi], w.v[lo:hi])
-		}
-		if lo == 0 {
-			total = part
-		} else {
-			total = float64(float32(total) + float32(part))
+	if a.Order == Stochastic && size < n {
+		total = a.shuffledPieces(x, w, n, size)
+	} else {
+		for lo := 0; lo < n; lo += size {
+			part := a.piece(x, w, lo, min(lo+size, n))
+			if lo == 0 {
+				total = part
+			} else {
+				total = float64(float32(total) + float32(part))
+			}
 		}
 	}
 	if math.Abs(total) > math.MaxFloat32 {
 		return math.Copysign(math.Inf(1), total)
 	}
 	return total
+}
+
+func (a Accumulator) piece(x, w operand, lo, hi int) float64 {
+	if a.Block > 0 {
+		return a.chain(x, w, lo, hi)
+	}
+	return a.scalar(x.v[lo:hi], w.v[lo:hi])
 }
 
 // chain runs block FMAs over [lo, hi) with promotion into fp32.
@@ -193,7 +211,7 @@ func (a Accumulator) blockFMA(acc float64, x, w []float64, ex, ew []int16) float
 	if top <= zeroExp/2 {
 		return 0
 	}
-	scale := math.Ldexp(1, a.Align-top)
+	scale := pow2(a.Align - top)
 	sum := a.cut(acc * scale)
 	if a.Rounding == format.RZ { // the hot path: int64 conversion truncates
 		for i, v := range x {
@@ -204,7 +222,7 @@ func (a Accumulator) blockFMA(acc float64, x, w []float64, ex, ew []int16) float
 			sum += a.cut(v * w[i] * scale)
 		}
 	}
-	return roundFraction(math.Ldexp(float64(sum), top-a.Align), a.Result, a.Rounding)
+	return roundFraction(float64(sum)*pow2(top-a.Align), a.Result, a.Rounding)
 }
 
 func (a Accumulator) cut(v float64) int64 {

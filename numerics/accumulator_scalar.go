@@ -1,6 +1,11 @@
 package numerics
 
-import "github.com/assay-suite/assay/numerics/format"
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/assay-suite/assay/numerics/format"
+)
 
 // scalar is a sum of rounded products with rounded additions in the accumulator's order.
 func (a Accumulator) scalar(x, w []float64) float64 {
@@ -20,9 +25,32 @@ func (a Accumulator) scalar(x, w []float64) float64 {
 			}
 		}
 		return s
+	case Stochastic:
+		px, pw := make([]float64, len(x)), make([]float64, len(x))
+		for i, k := range rand.New(rand.NewPCG(a.Seed, uint64(len(x)))).Perm(len(x)) {
+			px[i], pw[i] = x[k], w[k]
+		}
+		return a.sequential(px, pw)
 	default:
 		return a.sequential(x, w)
 	}
+}
+
+// shuffledPieces adds the pieces of a split sum in an order drawn from the seed.
+func (a Accumulator) shuffledPieces(x, w operand, n, size int) float64 {
+	inner := a
+	inner.Order = Sequential
+	pieces := (n + size - 1) / size
+	var total float32
+	for i, p := range rand.New(rand.NewPCG(a.Seed, uint64(n))).Perm(pieces) {
+		part := float32(inner.piece(x, w, p*size, min((p+1)*size, n)))
+		if i == 0 {
+			total = part
+		} else {
+			total += part
+		}
+	}
+	return float64(total)
 }
 
 func (a Accumulator) round(v float64) float64 {
@@ -32,12 +60,24 @@ func (a Accumulator) round(v float64) float64 {
 func (a Accumulator) sequential(x, w []float64) float64 {
 	if a.Result == 23 && a.Rounding == format.RN {
 		var acc float32
+		if a.Fused {
+			for i, v := range x {
+				acc = float32(math.FMA(v, w[i], float64(acc)))
+			}
+			return float64(acc)
+		}
 		for i, v := range x {
 			acc += float32(float32(v) * float32(w[i]))
 		}
 		return float64(acc)
 	}
 	var acc float64
+	if a.Fused {
+		for i, v := range x {
+			acc = a.round(math.FMA(v, w[i], acc))
+		}
+		return acc
+	}
 	for i, v := range x {
 		acc = a.round(acc + a.product(v, w[i]))
 	}

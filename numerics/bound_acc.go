@@ -74,7 +74,7 @@ func (a Accumulator) MartingaleBound(p []float64, lambda float64) float64 {
 		prod += v * v
 	}
 	widen := 1.0
-	if a.Order == Unknown {
+	if a.Order == Unknown || a.Order == Stochastic {
 		widen = 1.5
 		n := len(p)
 		for _, stride := range []int{-1, n/7 | 1, n/3 | 1, n/31 | 1} {

@@ -28,7 +28,7 @@ func (a Accumulator) Depth(n int) int {
 	case Blocked:
 		c := max(min(a.Chunk, m), 1)
 		return c + (m+c-1)/c - 1 + extra
-	case Unknown, Sequential:
+	case Unknown, Sequential, Stochastic:
 	}
 	return m + extra
 }

@@ -25,6 +25,14 @@ func roundFraction(x float64, bits int, mode format.Rounding) float64 {
 	return math.Float64frombits(b &^ mask)
 }
 
+// pow2 is 2^e.
+func pow2(e int) float64 {
+	if e > -1023 && e < 1024 {
+		return math.Float64frombits(uint64(e+1023) << 52)
+	}
+	return math.Ldexp(1, e)
+}
+
 // exponent is floor(log2|x|) of a finite non-zero x.
 func exponent(x float64) int {
 	if e := int(math.Float64bits(x) >> 52 & 0x7ff); e != 0 {
