@@ -14,19 +14,6 @@ type Block struct {
 	TensorScale          bool // a further fp32 factor for the whole tensor
 }
 
-// The block formats of the DeepSeek-V4 release and of ModelOpt's NVFP4 conversion. Read only.
-var (
-	// BlockFP8 is e4m3 [N, K] with an e8m0 scale per 128 x 128 block, [ceil(N/128), ceil(K/128)];
-	// the last blocks may be short (DeepSeek-V4 `.scale`).
-	BlockFP8 = Block{Name: "blockfp8", Element: E4M3FN, Scale: E8M0, BlockRows: 128, BlockCols: 128}
-	// MXFP4 is e2m1 [N, K/2] bytes, the low nibble the even k, with an e8m0 scale [N, K/32] (OCP MX
-	// 1.0; DeepSeek-V4 routed experts).
-	MXFP4 = Block{Name: "mxfp4", Element: E2M1, Scale: E8M0, BlockRows: 1, BlockCols: 32}
-	// NVFP4 is e2m1 [N, K/2] as MXFP4, an e4m3 scale [N, K/16] and an fp32 factor for the tensor
-	// (ModelOpt `.weight_scale`, `.weight_scale_2`); the scales are not swizzled.
-	NVFP4 = Block{Name: "nvfp4", Element: E2M1, Scale: E4M3FN, BlockRows: 1, BlockCols: 16, TensorScale: true}
-)
-
 // Quantised is a matrix as stored: Rows = N (output channels), Cols = K (the reduction axis, never
 // halved for packing). Codes are the element bytes row by row, Scales the block scales row by row.
 // TensorScale must be set for a Block with TensorScale, and 0 for the others.
