@@ -22,6 +22,14 @@ type Expected struct {
 	from func(out map[string][]float64) []float64
 }
 
+// values takes from a candidate's outputs what this expectation judges; nil where the output is missing.
+func (e Expected) values(out map[string][]float64) []float64 {
+	if e.from != nil {
+		return e.from(out)
+	}
+	return out[e.Name]
+}
+
 // Alpha is the risk of the martingale bound for one case: 1e-6 for a run, over at most 500 cases.
 const Alpha = 1e-6 / 500
 

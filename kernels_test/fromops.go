@@ -34,10 +34,7 @@ func (c opsCandidate) Run(ctx context.Context, call Call) (Reply, error) {
 	if err := call.Check(); err != nil {
 		return Reply{}, err
 	}
-	in := map[string]oracle.Mat{}
-	for name, v := range call.Views {
-		in[name] = mat(call.Storage[v.Storage], v)
-	}
+	in := call.operands()
 	start := time.Now()
 	results, err := evaluate(c.ops, call.Op, call.Attrs, in)
 	if err != nil {
@@ -48,6 +45,15 @@ func (c opsCandidate) Run(ctx context.Context, call Call) (Reply, error) {
 		copy(out[name].F32, narrow(m.Data))
 	}
 	return Reply{Outputs: out, Seconds: time.Since(start).Seconds(), Path: c.name}, nil
+}
+
+// operands gathers what the views show.
+func (c Call) operands() map[string]oracle.Mat {
+	in := make(map[string]oracle.Mat, len(c.Views))
+	for name, v := range c.Views {
+		in[name] = mat(c.Storage[v.Storage], v)
+	}
+	return in
 }
 
 // evaluate runs one operator on dense operands:

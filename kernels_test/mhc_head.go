@@ -18,6 +18,7 @@ var mhcHead = Family{
 		{ID: "gates-high", Why: "the gate is 1 + eps", Shapes: nano(4), Change: gates(20, 0)},
 		{ID: "padded-x", Why: "row stride longer than a row, more rows than tokens", Shapes: nano(5), Layout: map[string]Layout{"x": {Lead: 3, Gap: 64, Tail: 4 * 576}}},
 		{ID: "padded-fn", Why: "weights sliced out of a wider tensor", Shapes: nano(4), Layout: map[string]Layout{"fn": {Gap: 32, Tail: 4 * 544}}},
+		{ID: "padded-vectors", Why: "scale and base inside a packed parameter buffer", Shapes: nano(3), Layout: map[string]Layout{"scale": {Lead: 2, Tail: 3}, "base": {Lead: 1, Tail: 4}}},
 		{ID: "nano-v4", Why: "trained weights and the states after the last layer", Shapes: nano(8), Change: realPre("model.hc_head.hc_", "model.hc_head.in.0")},
 	},
 }

@@ -32,6 +32,7 @@ var mhcPost = Family{
 		{ID: "padded-x", Why: "row stride longer than a row", Shapes: nano(5), Layout: map[string]Layout{"x": {Gap: 64, Tail: 576}}},
 		{ID: "padded-f", Why: "the sublayer's output inside a wider buffer", Shapes: nano(5), Layout: map[string]Layout{"f": {Lead: 7, Gap: 9, Tail: 137}}},
 		{ID: "padded-gates", Why: "post and comb as slices of the split's packed rows", Shapes: nano(5), Layout: map[string]Layout{"post": {Lead: 4, Gap: 20}, "comb": {Lead: 8, Gap: 8}}},
+		{ID: "packed-gates", Why: "the packed rows of hc_mult 2: post, then comb", Shapes: twoStreams(4), Layout: map[string]Layout{"post": {Lead: 2, Gap: 6}, "comb": {Lead: 4, Gap: 4}}},
 		{ID: "nano-v4-attn", Why: "recorded gates, comb, states and attention output", Shapes: nano(8), Change: func(g Gen, p Problem) error {
 			return g.real(p, map[string]string{
 				"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",

@@ -42,7 +42,7 @@ type Finding struct {
 	Output  string
 	Verdict numerics.Verdict
 
-	got []float64
+	got, poisoned []float64
 }
 
 // Report is what became of a candidate on a case: one finding for each output, in the order of Bench.Expected, then
@@ -109,25 +109,19 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 }
 
 func (b *Bench) judge(e Expected, got map[string][]float64, poisoned []map[string][]float64) Finding {
-	values := func(out map[string][]float64) []float64 {
-		if e.from != nil {
-			return e.from(out)
-		}
-		return out[e.Name]
-	}
 	t := numerics.Trial{
-		Shape: e.Shape, Axes: e.Axes, Got: values(got), Want: e.Want, Bound: e.Bound, Martingale: e.Martingale, Alpha: Alpha,
+		Shape: e.Shape, Axes: e.Axes, Got: e.values(got), Want: e.Want, Bound: e.Bound, Martingale: e.Martingale, Alpha: Alpha,
 	}
 	if e.from == nil {
 		prefill := Prefill()
 		t.Prefill = &prefill
 	}
 	for _, p := range poisoned {
-		if v := values(p); t.Poisoned == nil || numerics.BitEqual(t.Got, v) < len(t.Got) {
+		if v := e.values(p); t.Poisoned == nil || numerics.BitEqual(t.Got, v) < len(t.Got) {
 			t.Poisoned = v
 		}
 	}
-	return Finding{Output: e.Name, Verdict: numerics.Judge(t, b.Case.Contract), got: t.Got}
+	return Finding{Output: e.Name, Verdict: numerics.Judge(t, b.Case.Contract), got: t.Got, poisoned: t.Poisoned}
 }
 
 // run calls a candidate on a copy of the call's memory and tells which inputs it changed.

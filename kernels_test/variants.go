@@ -44,11 +44,24 @@ func Variants() []Recipe {
 		name string
 		dot  Dot
 	}{
-		{"sequential", Sequential}, {"reversed", Reversed}, {"fused", Fused}, {"pairwise", Pairwise}, {"exact", Exact},
-		{"blocked-8", Blocked(8, Sequential)}, {"blocked-32", Blocked(32, Sequential)}, {"blocked-128-pairwise", Blocked(128, Pairwise)},
-		{"blocked-100-fused", Blocked(100, Fused)}, {"split-2", SplitK(2, Sequential)}, {"split-3-reversed", SplitK(3, Reversed)},
-		{"split-4", SplitK(4, Sequential)}, {"split-7", SplitK(7, Sequential)}, {"split-16-fused", SplitK(16, Fused)},
-		{"lanes-8", Lanes(8)}, {"lanes-32", Lanes(32)}, {"lanes-128", Lanes(128)}, {"split-4-lanes-32", SplitK(4, Lanes(32))},
+		{"sequential", Sequential},
+		{"reversed", Reversed},
+		{"fused", Fused},
+		{"pairwise", Pairwise},
+		{"exact", Exact},
+		{"blocked-8", Blocked(8, Sequential)},
+		{"blocked-32", Blocked(32, Sequential)},
+		{"blocked-128-pairwise", Blocked(128, Pairwise)},
+		{"blocked-100-fused", Blocked(100, Fused)},
+		{"split-2", SplitK(2, Sequential)},
+		{"split-3-reversed", SplitK(3, Reversed)},
+		{"split-4", SplitK(4, Sequential)},
+		{"split-7", SplitK(7, Sequential)},
+		{"split-16-fused", SplitK(16, Fused)},
+		{"lanes-8", Lanes(8)},
+		{"lanes-32", Lanes(32)},
+		{"lanes-128", Lanes(128)},
+		{"split-4-lanes-32", SplitK(4, Lanes(32))},
 	}
 	for _, o := range orders {
 		with("fp32-"+o.name, func(r *Recipe) { r.Gemm, r.Squares = GemmOf(o.dot), o.dot })

@@ -1,0 +1,81 @@
+package kernels_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	kernels "github.com/assay-suite/assay/kernels_test"
+)
+
+// What the suites expect MUST be the closed form where there is one. Zero rows have mixes 0, so that post is 2·sigmoid(base),
+// whatever fn is; equal logits give a comb of (1-1e-6)/4 (math-spec 7.5: 0.2499998).
+func TestExpectedClosedForms(t *testing.T) {
+	uniform, err := kernels.NewBench(find(t, "kernels/mhc-pre/uniform-comb/nano-t2/fp32"))
+	require.NoError(t, err)
+	comb := output(t, uniform, "comb")
+	for i, v := range comb.Want {
+		if !(math.Abs(v-0.25/(1+1e-6)) <= 1e-12) {
+			t.Errorf("comb[%d] of equal logits is %.9f, want %.9f", i, v, 0.25/(1+1e-6))
+		}
+	}
+	c := find(t, "kernels/mhc-pre/zero-rows/nano-t4/fp32")
+	zero, err := kernels.NewBench(c)
+	require.NoError(t, err)
+	p, err := c.Problem()
+	require.NoError(t, err)
+	post, base := output(t, zero, "post"), p.Operands["base"].Values
+	for j := range 4 {
+		want := 2 / (1 + math.Exp(-float64(base[4+j])))
+		if got := post.Want[4+j]; !(math.Abs(got-want) <= 1e-14) { // token 1 is a zero row
+			t.Errorf("post[1, %d] of a zero row is %v, want %v", j, got, want)
+		}
+	}
+	coded := find(t, "kernels/mhc-post/stream-coded/nano-t3/fp32")
+	b, err := kernels.NewBench(coded)
+	require.NoError(t, err)
+	p, err = coded.Problem()
+	require.NoError(t, err)
+	in, out := p.Operands, output(t, b, "out")
+	for k := range 4 { // token 0, channel 0: post_k f + sum_j comb[j,k]·(j+1)
+		want := float64(in["post"].Values[k]) * float64(in["f"].Values[0])
+		for j := range 4 {
+			want += float64(in["comb"].Values[j*4+k]) * float64(j+1)
+		}
+		if got := out.Want[k*128]; !(math.Abs(got-want) <= 1e-14) {
+			t.Errorf("out[0, %d, 0] is %v, want %v", k, got, want)
+		}
+	}
+}
+
+// A looser contract MUST never have the sharper bound: fp32 <= tf32 <= bf16, element by element's largest.
+func TestBoundsAreOrdered(t *testing.T) {
+	var last float64
+	for _, contract := range []string{"fp32", "tf32-rn", "bf16"} {
+		b, err := kernels.NewBench(find(t, "kernels/mhc-pre/unit-scale/nano-t4/"+contract))
+		require.NoError(t, err)
+		var worst float64
+		for _, v := range output(t, b, "post").Bound {
+			worst = max(worst, v)
+		}
+		if !(worst > last) {
+			t.Errorf("the largest bound of post under %s is %.3g, not above %.3g", contract, worst, last)
+		}
+		if !(worst < 0.05) {
+			t.Errorf("the largest bound of post under %s is %.3g: it judges nothing", contract, worst)
+		}
+		last = worst
+	}
+}
+
+func output(t *testing.T, b *kernels.Bench, name string) kernels.Expected {
+	t.Helper()
+	for _, e := range b.Expected {
+		if e.Name == name {
+			return e
+		}
+	}
+	t.Fatalf("case %s expects no output %q", b.Case.ID, name)
+	return kernels.Expected{}
+}
