@@ -142,6 +142,12 @@ func TestSeveralPrompts(t *testing.T) {
 	if both.Usage.PromptTokens != prompt || both.Usage.CompletionTokens != completion {
 		t.Errorf("usage %+v, want the sum %d, %d", both.Usage, prompt, completion)
 	}
+	// One seed must not make equal prompts of a request draw alike, and must make the request repeatable.
+	const drawn = `{"prompt":["same","same"],"max_tokens":12,"ignore_eos":true,"temperature":1.5,"seed":3}`
+	first, second := ask(t, ts, "/v1/completions", drawn), ask(t, ts, "/v1/completions", drawn)
+	if diff := cmp.Diff(first.Choices, second.Choices); diff != "" || first.Choices[0].Text == first.Choices[1].Text {
+		t.Errorf("seeded draws: %+v (-first +second):\n%s", first.Choices, diff)
+	}
 	lists := ask(t, ts, "/v1/completions", `{"prompt":[[20,21],[22]],"max_tokens":1}`)
 	require.Len(t, lists.Choices, 2)
 }

@@ -200,6 +200,15 @@ func TestBodyBound(t *testing.T) {
 	}
 }
 
+// Minus infinity is a legal logit that JSON cannot carry.
+func TestMinusInfinity(t *testing.T) {
+	ts := start(t, &fakeEngine{poison: math.Inf(-1)}, server.Config{})
+	a := ask(t, ts, text, `{"prompt":[20,7],"max_tokens":0,"echo":true,"logprobs":1}`)
+	if got := string(a.Choices[0].Logprobs); !strings.Contains(got, `"token_logprobs":[null,-9999]`) {
+		t.Error(got)
+	}
+}
+
 // An engine that computes NaN must give an error, whole and in a stream, never an answer.
 func TestBrokenEngine(t *testing.T) {
 	for name, bad := range map[string]float64{"nan": math.NaN(), "inf": math.Inf(1)} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -91,20 +92,53 @@ func TestClientGone(t *testing.T) {
 			cancel()
 			eventually(t, "the client's end", gone)
 			// The only slot comes free without the remaining 1,500 steps being let through.
-			deadline := time.Now().Add(patience)
-			for {
-				// Refused either way, and without an engine step: 503 while the slot is taken, then 404.
-				status, _, _ := call(t, ts, text, `{"model":"other","prompt":[20]}`)
-				if status == http.StatusNotFound {
-					break
-				}
-				require.True(t, time.Now().Before(deadline), "the request of a client that is gone still runs")
-			}
+			awaitStatus(t, ts, http.StatusNotFound)
 			if n := e.tokens.Load(); n > 200 {
 				t.Errorf("the engine took in %d tokens", n)
 			}
 		})
 	}
+}
+
+// awaitStatus asks until a request that is refused either way, without an engine step, is refused for
+// the wanted reason: 503 while all slots are taken, else 404.
+func awaitStatus(t *testing.T, ts *httptest.Server, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		status, _, _ := call(t, ts, text, `{"model":"other","prompt":[20]}`)
+		if status == want {
+			return
+		}
+		require.True(t, time.Now().Before(deadline), "still %d, not %d, after %v", status, want, patience)
+	}
+}
+
+// A client that goes away while its request waits for the engine frees its slot at once.
+func TestClientGoneWhileWaiting(t *testing.T) {
+	e := &fakeEngine{entered: make(chan struct{}), gate: make(chan struct{})}
+	ts := start(t, e, server.Config{MaxRequests: 2, Parallel: 1})
+	post := func(ctx context.Context) chan struct{} {
+		done := make(chan struct{})
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL+text, strings.NewReader(`{"prompt":[20],"max_tokens":1}`))
+		require.NoError(t, err)
+		go func() {
+			defer close(done)
+			if resp, err := http.DefaultClient.Do(req); err == nil {
+				resp.Body.Close()
+			}
+		}()
+		return done
+	}
+	first := post(context.Background())
+	eventually(t, "the first request", e.entered)
+	ctx, cancel := context.WithCancel(context.Background())
+	second := post(ctx)
+	awaitStatus(t, ts, http.StatusServiceUnavailable)
+	cancel()
+	eventually(t, "the second client's end", second)
+	awaitStatus(t, ts, http.StatusNotFound)
+	close(e.gate)
+	eventually(t, "the first answer", first)
 }
 
 func TestOverload(t *testing.T) {
@@ -191,12 +225,16 @@ func TestShutdownDrains(t *testing.T) {
 func TestShutdownDeadline(t *testing.T) {
 	e := &fakeEngine{entered: make(chan struct{}), gate: make(chan struct{})} // the gate never opens
 	url, stop, result := listen(t, e, time.Millisecond)
-	go func() {
-		if resp, err := http.Post(url+text, "application/json", strings.NewReader(`{"prompt":[20],"max_tokens":1}`)); err == nil {
-			resp.Body.Close()
-		}
-	}()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	body := `{"prompt":[20],"max_tokens":1}`
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", text, len(body), body)
+	require.NoError(t, err)
 	eventually(t, "the request", e.entered)
+	// A byte of a second request behind the first blinds net/http to the closing of the connection.
+	_, err = conn.Write([]byte("P"))
+	require.NoError(t, err)
 	stop()
 	if err := await(t, result); err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("Serve: %v, want to hear that a request was cut off", err)

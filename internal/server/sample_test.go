@@ -50,6 +50,7 @@ func TestDrawsFollowTheSoftmax(t *testing.T) {
 		{"top_p 0.8 keeps three", sampler{temperature: 1, topP: .8}, -1, []float64{4. / 14, 8. / 14, 0, 2. / 14, 0}},
 		{"top_p 0.75 keeps two exactly", sampler{temperature: 1, topP: .7499}, -1, []float64{4. / 12, 8. / 12, 0, 0, 0}},
 		{"tiny top_p is greedy", sampler{temperature: 1, topP: 1e-9}, -1, []float64{0, 1, 0, 0, 0}},
+		{"top_p counts what is allowed", sampler{temperature: 1, topP: .74}, 1, []float64{4. / 6, 0, 0, 2. / 6, 0}},
 		{"banned best", sampler{temperature: 1, topP: 1}, 1, []float64{4. / 8, 0, 1. / 8, 2. / 8, 1. / 8}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

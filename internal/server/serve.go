@@ -36,7 +36,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	defer stop()
 	err := hs.Shutdown(deadline)
 	if err != nil {
-		cancel()
+		cancel() // Close alone does not reach a handler whose client sent ahead
 		_ = hs.Close()
 	}
 	if serveErr := <-served; !errors.Is(serveErr, http.ErrServerClosed) {
