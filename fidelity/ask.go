@@ -203,7 +203,7 @@ func (a *Asker) spec(c Cell) needle.Spec {
 		s.Placement, s.Window = needle.JustInside, assumedWindow
 	case Start:
 		s.Placement = needle.Start
-	case Repeat:
+	case Repeated:
 		s.Placement, s.Repeat = needle.Spread, c.Copies
 	}
 	if c.Family == Cache && !a.salted() {

@@ -47,8 +47,8 @@ func Control(obs []Observation, lengths []int) (Controls, error) {
 			measured++
 		}
 	}
-	if measured == 0 {
-		return Controls{Standing: Inconclusive, Text: "nothing was measured"}, nil
+	if measured == 0 || len(lengths) == 0 {
+		return Controls{Standing: Inconclusive, Text: "nothing was measured on the grid"}, nil
 	}
 	best, found, err := worstSplit(obs, splitsOf(lengths))
 	if err != nil {

@@ -22,7 +22,7 @@ func TestControls(t *testing.T) {
 	}{
 		"healthy": {healthy, fidelity.Held, "", ""},
 		"select-random": {func(i int, c fidelity.Cell) fake {
-			return fake{miss: far(c) && i%8 != 0 || c.Family == fidelity.Window && c.Arm != fidelity.Repeat && c.Arm != fidelity.Short}
+			return fake{miss: far(c) && i%8 != 0 || c.Family == fidelity.Window && c.Arm != fidelity.Repeated && c.Arm != fidelity.Short}
 		}, fidelity.Regressed, "length", "found when repeated, lost when alone"},
 		"select-last": {func(_ int, c fidelity.Cell) fake {
 			return fake{miss: far(c) && c.Depth < 0.75 || c.Arm == fidelity.Start}

@@ -41,6 +41,9 @@ func (j Job) finding(o Observation, golden *Golden, jd Judgement) report.Finding
 		Expected: o.Expected, Prompt: o.Prompt, Answer: o.Answer, Curl: o.Curl,
 		Got: fmt.Sprintf("%q", clip(o.Answer, 80)),
 	}
+	if o.Cell.Family == Cache {
+		f.Claim = recallClaim
+	}
 	if o.Stored != "" {
 		f.Request = j.Shown(j.Dir) + "/requests/" + o.Stored + ".json"
 	}

@@ -226,7 +226,7 @@ func TestVerdicts(t *testing.T) {
 		"request-failed":            {first(1, fake{class: "error", gap: false}), true, suite.ToolError, "engine error: 1 requests failed"},
 		"half-unmeasured":           {first(40, fake{gap: true}), true, suite.Inconclusive, "40 cells unmeasured"},
 		"half-unmeasured-no-golden": {first(40, fake{gap: true}), false, suite.Inconclusive, "40 of 79 cells unmeasured"},
-		"nothing-measured":          {first(79, fake{gap: true}), false, suite.Inconclusive, "nothing was measured"},
+		"nothing-measured":          {first(79, fake{gap: true}), false, suite.Inconclusive, "nothing was measured on the grid"},
 		"tie":                       {first(1, fake{shift: 0.3}), true, suite.Inconclusive, "a tie that fell the other way"},
 		"other-prompts":             {first(79, fake{other: true}), true, suite.Pass, "no fault found, no golden"},
 	} {

@@ -27,7 +27,7 @@ const gentle = 4
 // TestLive is the main job on the server of OPENAI_BASE_URL; with -update (`go tool mage bless`) it records that
 // server's golden instead of judging by it.
 func TestLive(t *testing.T) {
-	suite.Job(t)
+	isJob := suite.Job(t)
 	j, err := liveJob(t)
 	if err != nil {
 		suite.Usage(err)
@@ -38,8 +38,8 @@ func TestLive(t *testing.T) {
 		return
 	}
 	conclude(t, d, err)
-	if err != nil || d.Judgement.Code != suite.Pass {
-		t.Fail() // a run without the job's verdict line must not look green either
+	if !isJob && (err != nil || d.Judgement.Code != suite.Pass) {
+		t.Fail() // under plain go test the code is lost, and the run must not look green
 	}
 }
 

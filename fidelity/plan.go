@@ -20,15 +20,15 @@ const (
 
 // Arms of the window test. Each needle stands where the arm says, the question is the same.
 const (
-	Tail   = "tail"   // right before the question
-	Inside = "inside" // just inside the assumed window, counted from the end of the prompt
-	Start  = "start"  // at the start
-	Repeat = "repeat" // eight copies, evenly spread, none near the end
-	Short  = "short"  // right before the question in a prompt shorter than any window: the easiest question
+	Tail     = "tail"   // right before the question
+	Inside   = "inside" // just inside the assumed window, counted from the end of the prompt
+	Start    = "start"  // at the start
+	Repeated = "repeat" // eight copies, evenly spread, none near the end
+	Short    = "short"  // right before the question in a prompt shorter than any window: the easiest question
 )
 
 // WindowArms lists the arms in the order in which they are printed.
-func WindowArms() []string { return []string{Tail, Inside, Start, Repeat, Short} }
+func WindowArms() []string { return []string{Tail, Inside, Start, Repeated, Short} }
 
 // Cell is one question of the plan: a suite case with its place in the plan.
 type Cell struct {
@@ -38,6 +38,7 @@ type Cell struct {
 	Depth  float64 // 0 start, 1 end; of the needle's place in the filler
 	Arm    string  // window: see WindowArms; cache: cold or warm
 	Copies int     // of the needle
+	Repeat int     // which needle of its kind, from 0
 	Prompt string  // ID of the prompt: cells with the same one send the same bytes
 }
 
@@ -128,6 +129,8 @@ func NewPlan(b Budget, window int) (Plan, error) {
 
 func (p *Plan) add(cells ...Cell) { p.Cells = append(p.Cells, cells...) }
 
+const recallClaim = "a code that stands once in the context MUST be given back when it is asked for"
+
 func recallCell(tokens int, depth float64, repeat int) Cell {
 	id := fmt.Sprintf("fidelity/recall/len-%d/depth-%.2f", tokens, depth)
 	if repeat > 0 {
@@ -136,23 +139,23 @@ func recallCell(tokens int, depth float64, repeat int) Cell {
 	return Cell{
 		Case: suite.Case{
 			ID:      id,
-			Claim:   "a code that stands once in the context MUST be given back when it is asked for",
+			Claim:   recallClaim,
 			Catches: []string{"sgl-project/sglang#36807", "vllm-project/vllm#55314", "sgl-project/sglang#34718"},
 			Cost:    suite.Cost{Requests: 1, Tokens: tokens},
 		},
-		Family: Recall, Tokens: tokens, Depth: depth, Copies: 1, Prompt: id,
+		Family: Recall, Tokens: tokens, Depth: depth, Copies: 1, Repeat: repeat, Prompt: id,
 	}
 }
 
 func windowCell(arm string, tokens, repeat int) Cell {
-	c := Cell{Family: Window, Tokens: tokens, Arm: arm, Copies: 1}
+	c := Cell{Family: Window, Tokens: tokens, Arm: arm, Copies: 1, Repeat: repeat}
 	switch arm {
 	case Tail:
 		c.Depth = 1
 	case Inside:
 		// From the end: the needle and half the margin that whole sentences need.
 		c.Depth = max(0, 1-float64(assumedWindow)*3/4/float64(tokens))
-	case Repeat:
+	case Repeated:
 		c.Copies = 8
 	case Short:
 		c.Tokens, c.Depth = min(shortTokens, tokens), 1
@@ -181,7 +184,7 @@ func cacheCells(tokens, repeat int) []Cell {
 				Needs:   []string{"cached-tokens"},
 				Cost:    suite.Cost{Requests: 1, Tokens: tokens},
 			},
-			Family: Cache, Tokens: tokens, Depth: depths[repeat%len(depths)], Arm: arm, Copies: 1, Prompt: prompt,
+			Family: Cache, Tokens: tokens, Depth: depths[repeat%len(depths)], Arm: arm, Copies: 1, Repeat: repeat, Prompt: prompt,
 		})
 	}
 	return out
@@ -207,13 +210,28 @@ func (p Plan) Count(f Family) int {
 	return n
 }
 
-// Only is the plan without the cells that keep refuses. A kept warm cell needs its cold one.
+// Only is the plan without the cells that keep refuses; lengths and depths without a cell go too. A kept
+// warm cell needs its cold one.
 func (p Plan) Only(keep func(Cell) bool) Plan {
 	out := p
-	out.Cells = nil
+	out.Cells, out.Lengths, out.Depths = nil, nil, nil
+	lengths, depths := map[int]bool{}, map[float64]bool{}
 	for _, c := range p.Cells {
 		if keep(c) {
 			out.Cells = append(out.Cells, c)
+			if c.Family == Recall {
+				lengths[c.Tokens], depths[c.Depth] = true, true
+			}
+		}
+	}
+	for _, n := range p.Lengths {
+		if lengths[n] {
+			out.Lengths = append(out.Lengths, n)
+		}
+	}
+	for _, d := range p.Depths {
+		if depths[d] {
+			out.Depths = append(out.Depths, d)
 		}
 	}
 	return out

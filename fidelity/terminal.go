@@ -25,8 +25,12 @@ func (j Job) head(d Done, began time.Time, flightTook time.Duration) report.Run 
 			{Label: "seeds", Text: "PCG by FNV-1a of seed and case ID"},
 		},
 	}
-	for _, f := range d.Flight.Features {
-		r.Capabilities = append(r.Capabilities, capability(f))
+	for _, name := range []string{"chat", "completions", "logprobs", "tokenize", "usage", "cached-tokens", "cache-salt", "window"} {
+		for _, f := range d.Flight.Features {
+			if f.Name == name {
+				r.Capabilities = append(r.Capabilities, capability(f))
+			}
+		}
 	}
 	r.Plan = j.planLines(d, flightTook)
 	return r
@@ -47,7 +51,7 @@ func capability(f endpoint.Feature) report.Capability {
 func (j Job) planLines(d Done, flightTook time.Duration) []string {
 	p, cost := d.Plan, d.Plan.Cost()
 	rate := j.Rate
-	on := ""
+	on := " on 2 cores"
 	if rate == 0 {
 		// About ten prompts of some two hundred tokens; prefill of long prompts is rarely slower per token.
 		rate = float64(d.Flight.Requests*200) / max(flightTook.Seconds(), 0.001)
