@@ -1,6 +1,9 @@
 package kernels
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Dot is a sum of products of float32 values, carried as float64, as one implementation adds it. The result is a
 // float32 value.
@@ -18,8 +21,8 @@ func Sequential(x, w []float64) float64 {
 // Reversed is Sequential from the back.
 func Reversed(x, w []float64) float64 {
 	var s float32
-	for i := len(x) - 1; i >= 0; i-- {
-		s = float32(float32(x[i])*float32(w[i])) + s
+	for i, v := range slices.Backward(x) {
+		s = float32(float32(v)*float32(w[i])) + s
 	}
 	return float64(s)
 }

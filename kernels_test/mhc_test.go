@@ -46,6 +46,7 @@ type rho struct {
 
 // iterate runs every case of an operator, records its outcome and compares its rho table with the golden.
 func iterate(t *testing.T, op string) {
+	t.Helper()
 	tables := map[string]any{}
 	for _, f := range kernels.Families() {
 		if f.Op != op {
@@ -98,6 +99,7 @@ func provenance(test string) golden.Provenance {
 
 // judge runs one case and returns its rho table by output.
 func judge(t *testing.T, c kernels.Case) map[string]rho {
+	t.Helper()
 	b, err := kernels.NewBench(c)
 	require.NoError(t, err)
 	under := candidate(t, c.Contract.Name)
@@ -139,24 +141,35 @@ func TestMHCCorrectVariants(t *testing.T) {
 	if len(variants) < 40 {
 		t.Errorf("%d correct variants, want at least 40", len(variants))
 	}
-	for _, c := range kernels.Cases() {
-		t.Run(c.ID, func(t *testing.T) {
-			t.Parallel()
-			b, err := kernels.NewBench(c)
-			require.NoError(t, err)
-			for _, v := range variants {
-				if v.Contract != c.Contract.Name {
-					continue
-				}
-				under := kernels.FromOps(v.Name, v.Ops())
-				r, err := b.Judge(t.Context(), under)
+	worst := make([]float64, len(kernels.Cases()))
+	t.Run("cases", func(t *testing.T) {
+		for i, c := range kernels.Cases() {
+			t.Run(c.ID, func(t *testing.T) {
+				t.Parallel()
+				b, err := kernels.NewBench(c)
 				require.NoError(t, err)
-				if !r.Accepted() {
-					t.Errorf("variant %s is correct and was rejected%s", v.Name, b.Failure(t.Context(), under, r))
+				for _, v := range variants {
+					if v.Contract != c.Contract.Name {
+						continue
+					}
+					under := kernels.FromOps(v.Name, v.Ops())
+					r, err := b.Judge(t.Context(), under)
+					require.NoError(t, err)
+					if !r.Accepted() {
+						t.Errorf("variant %s is correct and was rejected%s", v.Name, b.Failure(t.Context(), under, r))
+					}
+					for _, f := range r.Findings {
+						worst[i] = max(worst[i], f.Verdict.Rho.Max, f.Verdict.RhoMartingale.Max)
+					}
 				}
-			}
-		})
+			})
+		}
+	})
+	byContract := map[string]float64{}
+	for i, c := range kernels.Cases() {
+		byContract[c.Contract.Name] = max(byContract[c.Contract.Name], worst[i])
 	}
+	t.Logf("%d variants, %d cases; largest rho: fp32 %.3g, tf32-rn %.3g, bf16 %.3g", len(variants), len(worst), byContract["fp32"], byContract["tf32-rn"], byContract["bf16"])
 }
 
 // A candidate that does not offer an operator MUST be told from one that is wrong.

@@ -80,6 +80,18 @@ func mat(s Storage, v View) oracle.Mat {
 		}
 	}
 	m := oracle.NewMat(rows, cols)
+	if v.Len() == 0 {
+		return m
+	}
+	if len(v.Shape) > 1 && slices.Equal(v.Strides[1:], contiguous(v.Shape)[1:]) {
+		for t := range rows { // dense rows, without index arithmetic
+			first := v.Offset + t*v.Strides[0]
+			for i, x := range s.F32[first : first+cols] {
+				m.Data[t*cols+i] = float64(x)
+			}
+		}
+		return m
+	}
 	v.each(func(i, at int) { m.Data[i] = float64(s.F32[at]) })
 	return m
 }
