@@ -1,0 +1,5 @@
+package checkpoint
+
+import "context"
+
+func (p *patient) againstBase(ctx context.Context, o Options) error { return nil }

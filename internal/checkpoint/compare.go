@@ -1,0 +1,52 @@
+package checkpoint
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/assay-suite/assay/safetensors"
+)
+
+// compare holds the index against the opened shards, both ways.
+func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
+	for _, name := range ix.repeated {
+		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; write the index again from the shards", name)
+	}
+	for _, name := range ix.names {
+		shard := ix.shardOf[name]
+		f := opened[shard]
+		if f == nil {
+			continue // the shard itself has been blamed
+		}
+		if _, held := f.Tensor(name); held {
+			continue
+		}
+		if where := holder(opened, name); where != "" {
+			p.add(Error, KindIndexWrongShard, []string{name}, "the weight_map puts %s into %s, but %s holds it; write the index again from the shards", name, shard, where)
+			continue
+		}
+		p.add(Error, KindIndexStale, []string{name}, "the weight_map puts %s into %s, and no shard holds it; the index is of another export: write it again from the shards, or fetch the shard again", name, shard)
+	}
+	total := int64(0)
+	for shard, f := range opened {
+		for _, name := range f.Names() {
+			info, _ := f.Tensor(name)
+			total += info.Size
+			if _, listed := ix.shardOf[name]; !listed {
+				p.add(Error, KindUnlisted, []string{name}, "%s holds %s, which the weight_map does not list, so loaders will not see it; write the index again from the shards", shard, name)
+			}
+		}
+	}
+	if ix.totalSize >= 0 && ix.totalSize != total && len(p.lost) == 0 {
+		p.add(Error, KindTotalSize, nil, "metadata.total_size is %d, but the tensors of %d shards have %d bytes; write the index again from the shards", ix.totalSize, len(opened), total)
+	}
+}
+
+func holder(opened map[string]*safetensors.File, name string) string {
+	for _, shard := range slices.Sorted(maps.Keys(opened)) {
+		if _, held := opened[shard].Tensor(name); held {
+			return shard
+		}
+	}
+	return ""
+}

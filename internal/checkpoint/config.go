@@ -1,0 +1,167 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// The families whose names are known.
+const (
+	FamilyV4  = "v4"
+	FamilyV32 = "v3.2"
+)
+
+// Config is what of config.json fixes names and shapes of tensors.
+type Config struct {
+	Family                  string
+	Vocab, Hidden, Layers   int
+	Heads, HeadDim, RopeDim int
+	NopeDim, VDim           int // V3.2 only
+	QRank, KVRank           int // KVRank: V3.2 only
+	OGroups, ORank          int // V4 only
+	IndexHeads, IndexDim    int
+	Experts, PerToken       int
+	Shared, Inner           int
+	Dense, DenseInner       int // V3.2: the first Dense layers have a plain feed-forward of DenseInner
+	Streams, MTP            int
+	Ratios                  []int  // V4, per main layer: tokens per compressed row, 0 for window only
+	Sparse                  []bool // V4, per main layer: overlapping compressor and indexer
+	Hash                    []bool // V4, per main layer: routed by tid2eid
+}
+
+type configFile struct {
+	ModelType      string          `json:"model_type"`
+	Architectures  []string        `json:"architectures"`
+	Vocab          int             `json:"vocab_size"`
+	Hidden         int             `json:"hidden_size"`
+	Layers         int             `json:"num_hidden_layers"`
+	Heads          int             `json:"num_attention_heads"`
+	HeadDim        int             `json:"head_dim"`
+	RopeDim        int             `json:"qk_rope_head_dim"`
+	NopeDim        int             `json:"qk_nope_head_dim"`
+	VDim           int             `json:"v_head_dim"`
+	QRank          int             `json:"q_lora_rank"`
+	KVRank         int             `json:"kv_lora_rank"`
+	OGroups        int             `json:"o_groups"`
+	ORank          int             `json:"o_lora_rank"`
+	IndexHeads     int             `json:"index_n_heads"`
+	IndexDim       int             `json:"index_head_dim"`
+	Experts        int             `json:"n_routed_experts"`
+	PerToken       int             `json:"num_experts_per_tok"`
+	Shared         int             `json:"n_shared_experts"`
+	Inner          int             `json:"moe_intermediate_size"`
+	Dense          int             `json:"first_k_dense_replace"`
+	DenseInner     int             `json:"intermediate_size"`
+	Streams        int             `json:"hc_mult"`
+	MTP            int             `json:"num_nextn_predict_layers"`
+	CompressRatios []int           `json:"compress_ratios"`
+	HashLayers     int             `json:"num_hash_layers"`
+	LayerTypes     []string        `json:"layer_types"`
+	CompressRates  map[string]int  `json:"compress_rates"`
+	MLPLayerTypes  []string        `json:"mlp_layer_types"`
+	Quantization   json.RawMessage `json:"quantization_config"`
+}
+
+// ParseConfig reads a config.json of the V4 family (original keys compress_ratios and num_hash_layers, or
+// Hugging Face's layer_types, compress_rates and mlp_layer_types) or of V3.2. Of any other architecture
+// only Layers is taken, and Family is "".
+func ParseConfig(raw []byte) (Config, error) {
+	var f configFile
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return Config{}, fmt.Errorf("config.json is not a JSON object of a model's settings: %w", err)
+	}
+	c := Config{
+		Vocab: f.Vocab, Hidden: f.Hidden, Layers: f.Layers, Heads: f.Heads, HeadDim: f.HeadDim, RopeDim: f.RopeDim,
+		NopeDim: f.NopeDim, VDim: f.VDim, QRank: f.QRank, KVRank: f.KVRank, OGroups: f.OGroups, ORank: f.ORank,
+		IndexHeads: f.IndexHeads, IndexDim: f.IndexDim, Experts: f.Experts, PerToken: f.PerToken, Shared: f.Shared,
+		Inner: f.Inner, Dense: f.Dense, DenseInner: f.DenseInner, Streams: f.Streams, MTP: f.MTP,
+	}
+	named := func(name string) bool { return f.ModelType == name }
+	switch {
+	case named("deepseek_v4") || f.Streams > 0 && f.OGroups > 0:
+		c.Family = FamilyV4
+		if err := c.layersV4(f); err != nil {
+			return Config{}, err
+		}
+	case named("deepseek_v32") || f.KVRank > 0 && f.IndexHeads > 0:
+		c.Family = FamilyV32
+	default:
+		return c, nil
+	}
+	return c, c.positive()
+}
+
+// layersV4 fills what each layer is made of, from either form of the config.
+func (c *Config) layersV4(f configFile) error {
+	if c.Layers == 0 {
+		c.Layers = len(f.LayerTypes)
+	}
+	if c.Layers <= 0 || c.Layers > 10_000 {
+		return fmt.Errorf("config.json: num_hidden_layers is %d; it must be from 1 to 10000", c.Layers)
+	}
+	c.Ratios, c.Sparse, c.Hash = make([]int, c.Layers), make([]bool, c.Layers), make([]bool, c.Layers)
+	switch {
+	case len(f.CompressRatios) >= c.Layers: // one more entry for each MTP layer
+		copy(c.Ratios, f.CompressRatios)
+		for i, r := range c.Ratios {
+			c.Sparse[i] = r == 4
+		}
+	case len(f.LayerTypes) == c.Layers:
+		for i, kind := range f.LayerTypes {
+			c.Ratios[i] = f.CompressRates[kind]
+			c.Sparse[i] = kind == "compressed_sparse_attention"
+		}
+	default:
+		return fmt.Errorf("config.json: num_hidden_layers is %d, but compress_ratios has %d entries and layer_types %d; correct the one that is wrong", c.Layers, len(f.CompressRatios), len(f.LayerTypes))
+	}
+	if n := len(f.MLPLayerTypes); n != 0 && n != c.Layers {
+		return fmt.Errorf("config.json: num_hidden_layers is %d, but mlp_layer_types has %d entries; correct the one that is wrong", c.Layers, n)
+	}
+	for i := range c.Hash {
+		c.Hash[i] = i < f.HashLayers || i < len(f.MLPLayerTypes) && f.MLPLayerTypes[i] == "hash_moe"
+	}
+	return nil
+}
+
+// positive refuses settings that no tensor can have.
+func (c *Config) positive() error {
+	rows := []struct {
+		key string
+		v   int
+		v4  bool
+		v32 bool
+	}{
+		{"vocab_size", c.Vocab, true, true},
+		{"hidden_size", c.Hidden, true, true},
+		{"num_hidden_layers", c.Layers, true, true},
+		{"num_attention_heads", c.Heads, true, true},
+		{"head_dim", c.HeadDim, true, false},
+		{"qk_rope_head_dim", c.RopeDim, false, true},
+		{"qk_nope_head_dim", c.NopeDim, false, true},
+		{"v_head_dim", c.VDim, false, true},
+		{"q_lora_rank", c.QRank, true, true},
+		{"kv_lora_rank", c.KVRank, false, true},
+		{"o_groups", c.OGroups, true, false},
+		{"o_lora_rank", c.ORank, true, false},
+		{"index_n_heads", c.IndexHeads, true, true},
+		{"index_head_dim", c.IndexDim, true, true},
+		{"n_routed_experts", c.Experts, true, true},
+		{"num_experts_per_tok", c.PerToken, true, true},
+		{"n_shared_experts", c.Shared, true, true},
+		{"moe_intermediate_size", c.Inner, true, true},
+		{"hc_mult", c.Streams, true, false},
+	}
+	for _, r := range rows {
+		wanted := r.v4 && c.Family == FamilyV4 || r.v32 && c.Family == FamilyV32
+		if wanted && (r.v <= 0 || r.v > 1<<30) {
+			return fmt.Errorf("config.json: %s is missing or %d; a %s model needs a positive one", r.key, r.v, c.Family)
+		}
+	}
+	if c.Family == FamilyV4 && c.Heads%c.OGroups != 0 {
+		return fmt.Errorf("config.json: %d heads do not divide into o_groups %d", c.Heads, c.OGroups)
+	}
+	if c.Dense > 0 && c.DenseInner <= 0 {
+		return fmt.Errorf("config.json: first_k_dense_replace is %d, but intermediate_size is missing", c.Dense)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/assay-suite/assay/safetensors"
+)
+
+// Options change what Examine does; the zero value examines everything that the folder alone allows.
+type Options struct {
+	Config   []byte         // config.json, for a folder without one; the folder's own goes first
+	Base     fs.FS          // another checkpoint of the same model to compare every value with
+	Progress func(Progress) // called from one goroutine at a time
+	ScanOnly bool           // headers, names, storage and the class scan; no distributions
+}
+
+// Examine examines the checkpoint at the root of fsys: model.safetensors, or the shards of an index, with
+// config.json where there is one. What is wrong with the checkpoint is in the report; the error is about
+// examining: a folder without a checkpoint, a failing disk, a cancelled context.
+//
+// Files of fsys must implement io.ReaderAt, as those of os.DirFS and embed.FS do. Resident memory is the
+// headers (about 1 kB a tensor), a window for each processor, and corners of one expert for each.
+func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
+	p := newPatient(fsys)
+	defer p.close()
+	p.readConfig(o.Config)
+	if err := p.load(o.Progress); err != nil {
+		return Report{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	expected := p.names()
+	quants := p.quantised()
+	p.scaleShapes(quants)
+	if err := p.contents(ctx, quants, o); err != nil {
+		return Report{}, fmt.Errorf("checkpoint: %w", err)
+	}
+	if o.Base != nil {
+		if err := p.againstBase(ctx, o); err != nil {
+			return Report{}, fmt.Errorf("checkpoint: base: %w", err)
+		}
+	}
+	r := Report{
+		Shards: len(p.files), Tensors: len(p.tensors), Expected: expected, Bytes: p.bytes,
+		Seconds: time.Since(p.started).Seconds(), Findings: p.sorted(), Skipped: p.skipped,
+	}
+	if p.config != nil {
+		r.Family = p.config.Family
+	}
+	return r, nil
+}
+
+func newPatient(fsys fs.FS) *patient {
+	return &patient{fsys: fsys, started: time.Now(), byCanon: map[string]*tensor{}, lost: map[string]bool{}, blamed: map[*tensor]bool{}}
+}
+
+func (p *patient) close() {
+	for _, f := range p.files {
+		_ = f.Close() // only read from
+	}
+}
+
+// readConfig takes the folder's config.json, or the one given.
+func (p *patient) readConfig(given []byte) {
+	raw, err := fs.ReadFile(p.fsys, "config.json")
+	if errors.Is(err, fs.ErrNotExist) && given != nil {
+		raw, err = given, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		p.skipped = append(p.skipped, "names, counts and shapes against config.json: the folder has none")
+		return
+	}
+	var c Config
+	if err == nil {
+		c, err = ParseConfig(raw)
+	}
+	if err != nil {
+		p.add(Error, KindConfig, nil, "config.json cannot be used: %v", err)
+		return
+	}
+	p.config = &c
+	if c.Family == "" {
+		p.skipped = append(p.skipped, "names, counts and shapes against config.json: its architecture is not of the V4 or V3.2 family")
+	}
+}
+
+// names runs everything that needs headers only and gives the number of tensors that there should be.
+func (p *patient) names() (expected int) {
+	canonical := make([]string, len(p.tensors))
+	for i, t := range p.tensors {
+		canonical[i] = t.canon
+	}
+	p.learnSchemes(canonical)
+	if p.config == nil || p.config.Family == "" {
+		p.namesAlone()
+		p.minorities()
+		return 0
+	}
+	expected = p.matchNames()
+	p.matchStorage()
+	return expected
+}
+
+// contents runs everything that reads tensor data of this checkpoint.
+func (p *patient) contents(ctx context.Context, quants []*quant, o Options) error {
+	if err := p.scan(ctx, p.jobs(quants), o.Progress); err != nil {
+		return err
+	}
+	p.classes()
+	p.gateUp()
+	if err := p.tables(ctx); err != nil {
+		return err
+	}
+	if o.ScanOnly {
+		return nil
+	}
+	p.blockTops(quants)
+	p.scaleTops(quants)
+	if err := p.twins(); err != nil {
+		return err
+	}
+	all, err := p.profiles(ctx, o.Progress)
+	if err != nil {
+		return err
+	}
+	p.balances(all)
+	p.nibbles(all)
+	return p.magnitudes(quants, all)
+}
+
+// jobs says for every tensor what the scan looks for besides its class.
+func (p *patient) jobs(quants []*quant) map[*tensor]*job {
+	out := make(map[*tensor]*job, len(p.tensors))
+	list := make([]job, len(p.tensors))
+	for i, t := range p.tensors {
+		list[i] = newJob(t)
+		list[i].scale = p.isScale(t)
+		out[t] = &list[i]
+	}
+	for _, q := range quants {
+		switch {
+		case q.scheme == mxfp4 && q.cols%32 == 0, q.scheme == nvfp4 && q.cols%16 == 0:
+			out[q.weight].codes = q.scheme
+		}
+		if q.scheme == nvfp4 && q.scale != nil && q.scale.info.DType == safetensors.F8E4M3 {
+			out[q.scale].tops = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,193 @@
+package checkpoint
+
+import (
+	"errors"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assay-suite/assay/safetensors"
+)
+
+const (
+	singleFile  = "model.safetensors"
+	fileSuffix  = ".safetensors"
+	indexSuffix = ".safetensors.index.json"
+)
+
+func isIndex(name string) bool { return strings.HasSuffix(name, indexSuffix) }
+
+// shardName is how the Hugging Face libraries number the shards of a split checkpoint.
+var shardName = regexp.MustCompile(`-\d{5}-of-\d{5}\.safetensors$`)
+
+// tensor is one name of the checkpoint; info and file are nil where only the index mentions it.
+type tensor struct {
+	stored, canon, class string
+	layer, expert        int
+	mtp                  bool
+	info                 *safetensors.Info
+	file                 *safetensors.File
+	scan                 result
+}
+
+// rows and cols are the stored sizes of a matrix; 1 row for everything else.
+func (t *tensor) rows() int {
+	if t.info != nil && len(t.info.Shape) == 2 {
+		return t.info.Shape[0]
+	}
+	return 1
+}
+
+func (t *tensor) cols() int {
+	if t.info == nil {
+		return 0
+	}
+	return t.info.Elements() / max(1, t.rows())
+}
+
+// patient is a checkpoint with everything that has been learnt about it.
+type patient struct {
+	ledger
+	fsys      fs.FS
+	index     *shardIndex
+	files     []*safetensors.File
+	tensors   []*tensor          // in the order of shards and bytes
+	byCanon   map[string]*tensor //
+	lost      map[string]bool    // shards that could not be opened: their tensors are excused
+	lostNames map[string]bool    // canonical names in lost shards
+	config    *Config
+	wants     map[string]Want
+	schemes   map[string]siblings // class of a weight to the scales beside most of its members
+	skipped   []string
+	blamed    map[*tensor]bool // weights whose magnitude has been reported
+	bytes     int64
+	started   time.Time
+}
+
+// load opens index and shards and holds them against each other.
+func (p *patient) load(progress func(Progress)) error {
+	ix, name, err := readIndex(p.fsys)
+	if name == "" && err != nil {
+		return err
+	}
+	if err != nil {
+		p.add(Error, KindIndexUnreadable, nil, "%s: %v", name, err)
+	}
+	p.index = ix
+	var shards []string
+	switch {
+	case ix != nil:
+		shards = slices.Clone(ix.shards)
+		p.strays(ix)
+	case name != "":
+		shards = p.numbered()
+	default:
+		shards = []string{singleFile}
+	}
+	if len(shards) == 0 {
+		return errors.New("the folder holds no safetensors file that an index names, nor " + singleFile + "; give the folder of the weights")
+	}
+	slices.Sort(shards)
+	opened := map[string]*safetensors.File{}
+	for i, shard := range shards {
+		f, err := safetensors.OpenFS(p.fsys, shard)
+		if err != nil {
+			if ix == nil && name == "" {
+				return err // nothing but this file: the folder is no checkpoint
+			}
+			p.unopened(shard, err)
+			continue
+		}
+		opened[shard] = f
+		p.files = append(p.files, f)
+		p.enter(f)
+		report(progress, "headers", int64(i+1), int64(len(shards)), p.started)
+	}
+	if ix != nil {
+		p.compare(ix, opened)
+	}
+	return nil
+}
+
+// unopened blames a shard that is not there or not whole.
+func (p *patient) unopened(shard string, err error) {
+	p.lost[shard] = true
+	if errors.Is(err, fs.ErrNotExist) {
+		p.add(Error, KindShardMissing, nil, "the index names %q, which is not in the folder; fetch it", shard)
+		return
+	}
+	p.add(Error, KindShardBroken, nil, "%q cannot be read as a shard: %v", shard, err)
+}
+
+// enter adds the tensors of a shard.
+func (p *patient) enter(f *safetensors.File) {
+	for _, name := range f.Names() {
+		info, _ := f.Tensor(name)
+		t := p.newTensor(name)
+		t.info, t.file = &info, f
+		other := p.byCanon[t.canon]
+		switch {
+		case other == nil:
+			p.byCanon[t.canon] = t
+		case other.stored == t.stored:
+			p.add(Error, KindTwoShards, []string{name}, "%s is in %s and in %s, and readers disagree on which one counts; remove one and write the index again", name, other.file.Name(), f.Name())
+			continue
+		default:
+			p.add(Error, KindTwoSpellings, []string{other.stored, name}, "%s and %s both mean %s; remove one of the two", other.stored, name, t.canon)
+			continue
+		}
+		p.tensors = append(p.tensors, t)
+		p.bytes += info.Size
+	}
+}
+
+// newTensor places a name. Layers behind the config's last are the MTP layers of the Hugging Face spelling
+// and peers of each other only.
+func (p *patient) newTensor(stored string) *tensor {
+	t := &tensor{stored: stored, canon: Canonical(stored)}
+	var rest string
+	t.layer, t.mtp, t.expert, rest = place(t.canon)
+	switch {
+	case t.layer < 0:
+		t.class = wild(t.canon)
+	case t.mtp:
+		t.class = "mtp.*." + rest
+	case p.config != nil && p.config.Layers > 0 && t.layer >= p.config.Layers:
+		t.class = "mtp.layers.*." + rest
+	default:
+		t.class = "layers.*." + rest
+	}
+	return t
+}
+
+// numbered lists shard files by their names, for a folder whose index cannot be read.
+func (p *patient) numbered() []string {
+	entries, err := fs.ReadDir(p.fsys, ".")
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if shardName.MatchString(e.Name()) || e.Name() == singleFile {
+			out = append(out, e.Name())
+		}
+	}
+	return out
+}
+
+// strays reports shard files that the index does not name.
+func (p *patient) strays(ix *shardIndex) {
+	for _, name := range p.numbered() {
+		if !slices.Contains(ix.shards, name) {
+			p.add(Error, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are of different exports; remove the file or write the index again", name)
+		}
+	}
+}
+
+func report(progress func(Progress), stage string, done, total int64, started time.Time) {
+	if progress != nil {
+		progress(Progress{Stage: stage, Done: done, Total: total, Elapsed: time.Since(started)})
+	}
+}

@@ -1,0 +1,153 @@
+package checkpoint
+
+import (
+	"math"
+
+	"github.com/assay-suite/assay/numerics/format"
+)
+
+// magnitudes reports quantised weights, and input scales, whose size is far from that of their peers: the
+// same tensor in other layers, or the same part of other experts.
+func (p *patient) magnitudes(quants []*quant, all []*profile) error {
+	sizes := map[*tensor]float64{}
+	for _, e := range all {
+		for i, w := range []weight{e.w1, e.w2, e.w3} {
+			sizes[w.t] = e.size[i]
+		}
+	}
+	list := map[string][]weight{}
+	var classes []string
+	for _, q := range quants {
+		w, ok := p.weightIn(q.weight)
+		if !ok {
+			continue
+		}
+		if _, have := sizes[q.weight]; !have {
+			m, err := w.corner(channels, breadth)
+			if err != nil {
+				return err
+			}
+			sizes[q.weight] = logRMS(m)
+		}
+		class := q.weight.class
+		if list[class] == nil {
+			classes = append(classes, class)
+		}
+		list[class] = append(list[class], w)
+	}
+	values := func(class string) (out []float64) {
+		for _, w := range list[class] {
+			out = append(out, sizes[w.t])
+		}
+		return out
+	}
+	var pooled []float64
+	for _, class := range classes {
+		v := values(class)
+		m := median(v)
+		for _, x := range v {
+			pooled = append(pooled, x-m)
+		}
+	}
+	for _, class := range classes {
+		v := values(class)
+		if len(v) < 3 {
+			continue
+		}
+		width := spread(pooled)
+		if len(v) >= 8 {
+			width = spread(v)
+		}
+		for i, w := range list[class] {
+			if d := v[i] - median(v); math.Abs(d) > math.Max(0.75, 8*width) {
+				p.magnitude(w, d, "against the same tensor elsewhere", width)
+			}
+		}
+	}
+	p.inputs()
+	return nil
+}
+
+// magnitude reports a weight that is 2^d times the size of its peers, once, and says what explains it.
+func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
+	if p.blamed[w.t] {
+		return
+	}
+	p.blamed[w.t] = true
+	name := w.t.stored
+	if at, by := p.inverse(w, d); at != "" {
+		p.add(Suspect, KindScaleInverted, []string{at}, "%s holds the inverse of the scale: %s is 2^%.1f times too large %s, which is the square of the stored scale (2^%.1f); store what the codes are multiplied by", at, name, d, peers, by)
+		return
+	}
+	why := "its scale is wrong"
+	if n := math.Round(d); n != 0 && math.Abs(d-n) < 0.15 {
+		why = "a scale was taken twice, or a power of two of it"
+	}
+	names := []string{name}
+	if w.q != nil && w.q.global != nil {
+		names = append(names, w.q.global.stored)
+	} else if w.q != nil && w.q.scale != nil {
+		names = append(names, w.q.scale.stored)
+	}
+	p.add(Suspect, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): %s; compare with a base checkpoint or convert it again", name, d, peers, width, why)
+}
+
+// inverse tells whether a stored scale s instead of 1/s explains a factor 2^d: then d = 2 log2 s.
+func (p *patient) inverse(w weight, d float64) (name string, log float64) {
+	if w.q == nil || math.Abs(d) < 4 {
+		return "", 0
+	}
+	if v, ok := w.q.global.scalar(); ok && math.Abs(d-2*math.Log2(v)) < 1.5 {
+		return w.q.global.stored, math.Log2(v)
+	}
+	b, ok := w.q.block()
+	if !ok || w.q.scale == nil {
+		return "", 0
+	}
+	sr, _ := b.ScaleShape(min(channels, w.rows), w.cols)
+	raw, err := w.q.scale.file.Rows(w.q.scale.stored, 0, sr)
+	if err != nil {
+		return "", 0
+	}
+	s, err := format.DecodeBytes(b.Scale, raw)
+	if err != nil || len(s) == 0 {
+		return "", 0
+	}
+	mean := 0.0
+	for _, v := range s {
+		mean += math.Log2(math.Abs(v)+tiny) / float64(len(s))
+	}
+	if math.Abs(d-2*mean) < 2 {
+		return w.q.scale.stored, mean
+	}
+	return "", 0
+}
+
+// inputs reports input scales that are far from those of the same part in other experts.
+func (p *patient) inputs() {
+	classes := map[string][]*tensor{}
+	for _, t := range p.tensors {
+		if _, bit := weightOf(t.canon); bit == hasInput {
+			if v, ok := t.scalar(); ok && v > 0 {
+				classes[t.class] = append(classes[t.class], t)
+			}
+		}
+	}
+	for _, list := range classes {
+		var logs []float64
+		for _, t := range list {
+			v, _ := t.scalar()
+			logs = append(logs, math.Log2(v))
+		}
+		m, width := median(logs), spread(logs)
+		for i, t := range list {
+			if d := logs[i] - m; len(list) >= 8 && math.Abs(d) > math.Max(4, 8*width) {
+				kind, why := KindMagnitude, "calibrate it again"
+				if math.Abs(logs[i]+m) < 2 {
+					kind, why = KindScaleInverted, "it is the inverse of what its peers hold: store amax / (6 * 448)"
+				}
+				p.add(Suspect, kind, []string{t.stored}, "%s is 2^%.1f, of its peers 2^%.1f; %s", t.stored, logs[i], m, why)
+			}
+		}
+	}
+}
