@@ -1,0 +1,106 @@
+package format_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/internal/golden"
+	"github.com/assay-suite/assay/numerics/format"
+)
+
+// digestRules: codes are bits, there is nothing to tolerate.
+var digestRules = golden.All(golden.Exact("a digest of codes, bit for bit"))
+
+// convert encodes words two ways of the package, and a third way through EncodeTF32 and its like
+// where there is one, and reports where they disagree with each other or with the definition.
+func (c conversion) convert(x []float32, want func(w uint32) uint32) ([]byte, error) {
+	raw, err := format.AppendEncoded(nil, c.f, x, c.r, c.s)
+	if err != nil {
+		return nil, err
+	}
+	width, i := c.f.Width(), 0
+	codes := func() uint32 { // the i-th code in raw, read here and not by the package
+		var v uint32
+		for b := range width {
+			bit := i*width + b
+			v |= uint32(raw[bit/8]>>(bit%8)&1) << b
+		}
+		return v
+	}
+	if width >= 8 {
+		codes = func() uint32 {
+			var v uint32
+			for b := range width / 8 {
+				v |= uint32(raw[i*width/8+b]) << (8 * b)
+			}
+			return v
+		}
+	}
+	for ; i < len(x); i++ {
+		v := x[i]
+		w := math.Float32bits(v)
+		got, expected := c.f.Encode(float64(v), c.r, c.s), want(w)
+		if got != expected {
+			return nil, fmt.Errorf("%s: Encode of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, got, expected)
+		}
+		if s := codes(); s != expected {
+			return nil, fmt.Errorf("%s: AppendEncoded of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, s, expected)
+		}
+		if c.f == format.TF32 {
+			if s := format.EncodeTF32(v, c.r); s != expected {
+				return nil, fmt.Errorf("%s: EncodeTF32 of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, s, expected)
+			}
+		}
+	}
+	return raw, nil
+}
+
+// Every 16,381st fp32 word, 262,191 of them: the generic encoder, the slice encoder and the step
+// function agree on each, and the codes have the committed digest. The exhaustive run is behind
+// -tags exhaustive.
+func TestSampledDigests(t *testing.T) {
+	const stride, start = 16381, 20261129 % 16381
+	var x []float32
+	for w := uint64(start); w < 1<<32; w += stride {
+		x = append(x, math.Float32frombits(uint32(w)))
+	}
+	x = x[:len(x)&^3] // whole groups of 6-bit codes
+	doc := golden.Doc{
+		Provenance: golden.Provenance{
+			Generator: "numerics/format_test.TestSampledDigests",
+			Seed:      fmt.Sprintf("none: fp32 words %d + %d*k", start, stride),
+			Source:    "step functions from exact midpoints, in the same run",
+			Notes:     "sha256 of the codes, little-endian, 4 and 6 bits packed",
+		},
+		Cases: map[string]any{},
+	}
+	for _, c := range conversions {
+		st := newSteps(t, c)
+		raw, err := c.convert(x, st.at)
+		require.NoError(t, err)
+		sum := sha256.Sum256(raw)
+		doc.Cases[c.name()] = map[string]any{"words": len(x), "sha256": hex.EncodeToString(sum[:])}
+	}
+	golden.Assert(t, "numerics/format-sampled", doc, digestRules)
+}
+
+// Planted: a conversion that is off for one word in the sample is seen.
+func TestConvertSeesOneWrongWord(t *testing.T) {
+	c := conversions[0]
+	st := newSteps(t, c)
+	x := []float32{1, 2, 3, 4}
+	_, err := c.convert(x, st.at)
+	require.NoError(t, err)
+	_, err = c.convert(x, func(w uint32) uint32 {
+		if w == math.Float32bits(3) {
+			return st.at(w) + 1
+		}
+		return st.at(w)
+	})
+	require.ErrorContains(t, err, "Encode of 3")
+}
