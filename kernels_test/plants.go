@@ -77,7 +77,7 @@ func Plants() ([]Plant, error) {
 		}
 		out = append(out, Plant{Name: f.Name, Effect: f.Effect, Origin: f.Origin, On: row.on, Apply: f.Apply})
 	}
-	return slices.Concat(out, operatorPlants, memoryPlants, contractPlants), nil
+	return slices.Concat(out, operatorPlants, sinkhornPlants, memoryPlants, contractPlants), nil
 }
 
 // contractPlants compute something else than they declare.

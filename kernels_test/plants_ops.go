@@ -82,15 +82,8 @@ var operatorPlants = []Plant{
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, post, comb = exact(m, scale, base, cfg)
-				n := cfg.Streams
-				for at := 0; at < len(comb.Data); at += n {
-					sum := cfg.Eps
-					for _, v := range comb.Data[at : at+n] {
-						sum += v
-					}
-					for i := range n {
-						comb.Data[at+i] /= sum
-					}
+				for at := 0; at < len(comb.Data); at += cfg.Streams {
+					divide(comb.Data, at, 1, cfg.Streams, cfg.Eps)
 				}
 				return pre, post, comb
 			}
