@@ -44,7 +44,7 @@ func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 	}
 	r := Report{
 		Shards: len(p.files), Tensors: len(p.tensors), Expected: expected, Bytes: p.bytes,
-		Seconds: time.Since(p.started).Seconds(), Findings: p.sorted(), Skipped: p.skipped,
+		Seconds: time.Since(p.started).Seconds(), Findings: p.sorted(), Base: p.deviations, Skipped: p.skipped,
 	}
 	if p.config != nil {
 		r.Family = p.config.Family

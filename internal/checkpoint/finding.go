@@ -49,8 +49,9 @@ type Report struct {
 	Expected int   // tensors that config and storage scheme call for; 0 where nothing is known
 	Bytes    int64 // of tensor data scanned
 	Seconds  float64
-	Findings []Finding // worst first
-	Skipped  []string  // sentences: what was not examined, and why
+	Findings []Finding   // worst first
+	Base     []Deviation // against Options.Base, worst first; empty without one
+	Skipped  []string    // sentences: what was not examined, and why
 }
 
 // Errors counts the findings of severity Error.

@@ -50,20 +50,21 @@ func (t *tensor) cols() int {
 // patient is a checkpoint with everything that has been learnt about it.
 type patient struct {
 	ledger
-	fsys      fs.FS
-	index     *shardIndex
-	files     []*safetensors.File
-	tensors   []*tensor          // in the order of shards and bytes
-	byCanon   map[string]*tensor //
-	lost      map[string]bool    // shards that could not be opened: their tensors are excused
-	lostNames map[string]bool    // canonical names in lost shards
-	config    *Config
-	wants     map[string]Want
-	schemes   map[string]siblings // class of a weight to the scales beside most of its members
-	skipped   []string
-	blamed    map[*tensor]bool // weights whose magnitude has been reported
-	bytes     int64
-	started   time.Time
+	fsys       fs.FS
+	index      *shardIndex
+	files      []*safetensors.File
+	tensors    []*tensor          // in the order of shards and bytes
+	byCanon    map[string]*tensor //
+	lost       map[string]bool    // shards that could not be opened: their tensors are excused
+	lostNames  map[string]bool    // canonical names in lost shards
+	config     *Config
+	wants      map[string]Want
+	schemes    map[string]siblings // class of a weight to the scales beside most of its members
+	skipped    []string
+	blamed     map[*tensor]bool // weights whose magnitude has been reported
+	deviations []Deviation
+	bytes      int64
+	started    time.Time
 }
 
 // load opens index and shards and holds them against each other.

@@ -82,14 +82,25 @@ func (q *quant) block() (format.Block, bool) {
 	return format.Block{}, false
 }
 
-// scalar is the value of a one-element tensor, as the scan read it.
+// scalar is the value of a one-element tensor, as the scan read it, or read now where nothing was scanned.
 func (t *tensor) scalar() (float64, bool) {
-	if t == nil || t.info == nil || !t.scan.scanned || t.info.Elements() != 1 {
+	if t == nil || t.info == nil || t.info.Elements() != 1 {
 		return 0, false
 	}
 	f, err := format.ByDType(string(t.info.DType))
 	if err != nil {
 		return 0, false
 	}
-	return f.Decode(uint32(t.scan.first & (1<<f.Width() - 1))), true
+	if t.scan.scanned {
+		return f.Decode(uint32(t.scan.first & (1<<f.Width() - 1))), true
+	}
+	raw, err := t.file.Bytes(t.stored)
+	if err != nil {
+		return 0, false
+	}
+	v, err := format.DecodeBytes(f, raw)
+	if err != nil || len(v) != 1 {
+		return 0, false
+	}
+	return v[0], true
 }

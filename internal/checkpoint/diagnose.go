@@ -1,0 +1,217 @@
+package checkpoint
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// A diagnosis holds when it leaves at most this share of the values outside their half steps: a clipped
+// or doubly rounded value must not hide it.
+const leftOver = 0.02
+
+// diagnose says what turns the base's tensor into the stored one. It looks at a first strip: what holds
+// there has a name; what does not is reported as it is.
+func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, error) {
+	rows := min(v.rows, max(v.stripRows(), w.stripRows()))
+	a, err := v.strip(0, rows)
+	if err != nil {
+		return nil, err
+	}
+	o, err := w.strip(0, rows)
+	if err != nil {
+		return nil, err
+	}
+	name := v.t.stored
+	found := func(kind, format string, args ...any) (*Finding, error) {
+		return &Finding{Severity: Error, Kind: kind, Tensors: []string{name}, Text: fmt.Sprintf(format, args...)}, nil
+	}
+	if share(a, o) > leftOver {
+		if other, err := p.elsewhere(b, v.t, a, rows, v.cols); err != nil {
+			return nil, err
+		} else if other != "" {
+			kind := KindBaseSwapped
+			if strings.HasSuffix(v.t.canon, "w1.weight") && other == strings.TrimSuffix(v.t.canon, "w1.weight")+"w3.weight" ||
+				strings.HasSuffix(v.t.canon, "w3.weight") && other == strings.TrimSuffix(v.t.canon, "w3.weight")+"w1.weight" {
+				kind = KindGateUpSwapped
+			}
+			return found(kind, "%s holds what the base has as %s; the two were exchanged or one was copied: put them back", name, other)
+		}
+		if share(a, o.permuted(func(i int) int { return i ^ 1 }, v.cols%2 == 0)) <= leftOver {
+			return found(KindNibbles, "%s is the base with neighbouring columns exchanged: its codes are packed with the even element in the high nibble; pack it into the low one", name)
+		}
+		if perm, what, ok := transposition(v, rows); ok && share(a, o.permuted(perm, true)) <= leftOver {
+			return found(KindBaseTransposed, "%s is the base with %s transposed; transpose it back", name, what)
+		}
+	}
+	if f, constant := factor(a, o); constant && f != 1 {
+		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, left out or inverted; divide the scale by this factor", name, f, d.RelL2)
+	}
+	if blocks, off := blockFactors(v, a, o); off > 0 {
+		return found(KindBaseBlocks, "%s is the base times a factor that changes from block to block, in %d of %d blocks of the first %d rows: the codes are right and their scales belong to other blocks; store the scales in the order of their blocks", name, off, blocks, rows)
+	}
+	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols, d.HalfSteps, d.RelL2)
+}
+
+// share is the part of the values outside their half steps.
+func share(v, w strip) float64 {
+	n := 0
+	for i := range v.v {
+		if outside(v, w, i) > 1 {
+			n++
+		}
+	}
+	return float64(n) / float64(max(1, len(v.v)))
+}
+
+// permuted is the strip with element i taken from from(i).
+func (s strip) permuted(from func(int) int, ok bool) strip {
+	out := strip{u: s.u, eta: s.eta, v: make([]float64, len(s.v))}
+	if s.below != nil {
+		out.below, out.above = make([]float64, len(s.v)), make([]float64, len(s.v))
+	}
+	for i := range s.v {
+		j := from(i)
+		if !ok || j < 0 || j >= len(s.v) {
+			j = i
+		}
+		out.v[i] = s.v[j]
+		if s.below != nil {
+			out.below[i], out.above[i] = s.below[j], s.above[j]
+		}
+	}
+	return out
+}
+
+// transposition gives the transposition that this tensor could have suffered: of the square comb block of
+// mHC parameters (rows 2 s + s r + c of s (s + 2), Sinkhorn rows r and columns c), or of a square matrix.
+func transposition(v weight, rows int) (perm func(int) int, what string, ok bool) {
+	if rows < v.rows {
+		return nil, "", false
+	}
+	c := v.t.canon
+	if strings.HasSuffix(c, "hc_attn_fn") || strings.HasSuffix(c, "hc_ffn_fn") || strings.HasSuffix(c, "hc_attn_base") || strings.HasSuffix(c, "hc_ffn_base") {
+		s := int(math.Round(math.Sqrt(float64(v.rows)+1))) - 1
+		if s < 2 || s*(s+2) != v.rows {
+			return nil, "", false
+		}
+		return func(i int) int {
+			r, k := i/v.cols, i%v.cols
+			if r < 2*s {
+				return i
+			}
+			r -= 2 * s
+			return (2*s+r%s*s+r/s)*v.cols + k
+		}, "the comb block (" + strconv.Itoa(s) + " x " + strconv.Itoa(s) + ")", true
+	}
+	if v.rows != v.cols || v.rows == 1 {
+		return nil, "", false
+	}
+	return func(i int) int { return i%v.cols*v.cols + i/v.cols }, "the matrix", true
+}
+
+// elsewhere looks for the base tensor that the strip holds: gate or up of the same expert, the same part of
+// another expert or layer.
+func (p *patient) elsewhere(b *patient, t *tensor, a strip, rows, cols int) (string, error) {
+	class := t.class
+	for _, c := range b.tensors {
+		if c.canon == t.canon || !peers(class, c.class) {
+			continue
+		}
+		w, ok := b.valuesOf(c)
+		if !ok || w.cols != cols || w.rows < rows {
+			continue
+		}
+		n := min(rows, w.stripRows())
+		if w.q == nil || w.q.scheme != blockFP8 {
+			n = min(n, max(1, 4096/max(1, cols))) // a few rows decide; a match is then compared in full
+		}
+		o, err := w.strip(0, n)
+		if err != nil {
+			return "", err
+		}
+		if share(a.head(n*cols), o) > leftOver {
+			continue
+		}
+		if o, err = w.strip(0, rows); err != nil {
+			return "", err
+		}
+		if share(a, o) <= leftOver {
+			return c.canon, nil
+		}
+	}
+	return "", nil
+}
+
+func (s strip) head(n int) strip {
+	s.v = s.v[:n]
+	if s.below != nil {
+		s.below, s.above = s.below[:n], s.above[:n]
+	}
+	return s
+}
+
+// peers tells classes that are easily confused: the same one, and gate and up.
+func peers(a, b string) bool {
+	return strings.Replace(a, ".w3.", ".w1.", 1) == strings.Replace(b, ".w3.", ".w1.", 1)
+}
+
+// factor is the least-squares factor from the base to the strip; constant tells whether it explains it all:
+// what remains is no larger than quantisation leaves (a twelfth of a squared step on average, at most a
+// quarter).
+func factor(v, w strip) (f float64, constant bool) {
+	var vw, ww float64
+	for i := range v.v {
+		vw += v.v[i] * w.v[i]
+		ww += w.v[i] * w.v[i]
+	}
+	if ww == 0 || vw == 0 {
+		return 1, false
+	}
+	f = vw / ww
+	if r := math.Exp2(math.Round(math.Log2(math.Abs(f)))); math.Abs(math.Abs(f)/r-1) < 0.01 {
+		f = math.Copysign(r, f)
+	}
+	scaled := w
+	scaled.v = make([]float64, len(w.v))
+	for i := range w.v {
+		scaled.v[i] = w.v[i] * f
+	}
+	return f, share(v, scaled) <= leftOver
+}
+
+// blockFactors counts the blocks of a quantised weight that are the base times a factor of their own.
+func blockFactors(v weight, a, o strip) (blocks, off int) {
+	if v.q == nil {
+		return 0, 0
+	}
+	b, _ := v.q.block()
+	rows := len(a.v) / v.cols
+	unexplained := 0
+	for r := 0; r < rows; r += b.BlockRows {
+		for c := 0; c < v.cols; c += b.BlockCols {
+			var vw, ww, vv float64
+			for i := r; i < min(rows, r+b.BlockRows); i++ {
+				for k := c; k < min(v.cols, c+b.BlockCols); k++ {
+					x, y := a.v[i*v.cols+k], o.v[i*v.cols+k]
+					vw, ww, vv = vw+x*y, ww+y*y, vv+x*x
+				}
+			}
+			blocks++
+			if ww == 0 || vv == 0 {
+				continue
+			}
+			f := vw / ww
+			if residual := vv - f*vw; residual > 0.08*vv { // e2m1 leaves about 0.01 of the energy
+				unexplained++
+			} else if f > 1.3 || f < 1/1.3 {
+				off++
+			}
+		}
+	}
+	if unexplained > blocks/20 {
+		return blocks, 0
+	}
+	return blocks, off
+}

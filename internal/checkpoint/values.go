@@ -1,0 +1,151 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/assay-suite/assay/numerics/format"
+)
+
+// valuesOf is weightIn for a tensor of any shape: what is no matrix is taken as one column.
+func (p *patient) valuesOf(t *tensor) (weight, bool) {
+	if w, ok := p.weightIn(t); ok {
+		return w, true
+	}
+	if t.info.Elements() == 0 || !isFloat(t.info.DType) {
+		return weight{}, false
+	}
+	rows := 1
+	if len(t.info.Shape) > 0 {
+		rows = t.info.Shape[0]
+	}
+	return weight{t: t, rows: rows, cols: t.info.Elements() / rows}, true
+}
+
+// strip is decoded rows with the half steps around them.
+type strip struct {
+	v            []float64
+	below, above []float64 // nil for float storage: u is used
+	u, eta       float64   // of the stored float format: |v - w| <= u |w| + eta when w was rounded to v
+}
+
+// stripRows is a number of rows of about a quarter of a million values, in whole blocks.
+func (w weight) stripRows() int {
+	n := max(1, (1<<18)/max(1, w.cols))
+	if w.q != nil && w.q.scheme == blockFP8 {
+		n = (n + 127) / 128 * 128
+	}
+	return n
+}
+
+func (w weight) strip(from, to int) (strip, error) {
+	if w.q == nil {
+		f, err := format.ByDType(string(w.t.info.DType))
+		if err != nil {
+			return strip{}, fmt.Errorf("%s: %w", w.t.stored, err)
+		}
+		raw, err := w.bytes(from, to)
+		if err != nil {
+			return strip{}, err
+		}
+		v, err := format.DecodeBytes(f, raw)
+		return strip{v: v, u: f.U(), eta: f.Eta()}, err
+	}
+	q, b, err := w.quantised(from, to)
+	if err != nil {
+		return strip{}, err
+	}
+	var s strip
+	if s.v, err = b.Decode(q); err == nil {
+		s.below, s.above, err = b.HalfSteps(q)
+	}
+	if err != nil {
+		return s, fmt.Errorf("%s: %w", w.t.stored, err)
+	}
+	return s, nil
+}
+
+func (w weight) bytes(from, to int) ([]byte, error) {
+	if len(w.t.info.Shape) == 0 {
+		return w.t.file.Bytes(w.t.stored)
+	}
+	return w.t.file.Rows(w.t.stored, from, to)
+}
+
+// reach is how far w may lie below or above element i.
+func (s strip) reach(i int, w float64) (below, above float64) {
+	if s.below != nil {
+		return s.below[i], s.above[i]
+	}
+	h := s.u*math.Abs(w) + s.eta
+	return h, h
+}
+
+// quantiserSlack allows for a quantiser that divides by the scale in fp32: one rounding of the quotient and
+// one of the product move the tie by at most 2^-23 of the value.
+const quantiserSlack = 0x1p-22
+
+// outside tells by how many half steps a value differs from the base's; at most 1 is rounding.
+func outside(v, w strip, i int) float64 {
+	d := w.v[i] - v.v[i]
+	if d == 0 {
+		return 0
+	}
+	below, above := v.reach(i, w.v[i])
+	h := above
+	if d < 0 {
+		h = below
+	}
+	if w.below != nil { // the base is rounded too
+		h += math.Max(w.below[i], w.above[i])
+	} else if w.u > 0x1p-24 {
+		h += w.u * math.Abs(w.v[i])
+	}
+	h += quantiserSlack * math.Abs(w.v[i]) * step(v.below != nil)
+	if math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return math.Abs(d) / h // h is 0 only for a zero in a format without subnormals: then d counts in full
+}
+
+func step(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// deviation compares strip by strip.
+func deviation(ctx context.Context, v, w weight) (Deviation, error) {
+	var d Deviation
+	var num, den float64
+	n := max(v.stripRows(), w.stripRows())
+	for from := 0; from < v.rows; from += n {
+		if err := ctx.Err(); err != nil {
+			return d, err
+		}
+		to := min(from+n, v.rows)
+		a, err := v.strip(from, to)
+		if err != nil {
+			return d, err
+		}
+		b, err := w.strip(from, to)
+		if err != nil {
+			return d, err
+		}
+		for i := range a.v {
+			h := outside(a, b, i)
+			if h > 1 {
+				d.Outside++
+			}
+			d.HalfSteps = max(d.HalfSteps, h)
+			num += (a.v[i] - b.v[i]) * (a.v[i] - b.v[i])
+			den += b.v[i] * b.v[i]
+		}
+	}
+	if den > 0 {
+		d.RelL2 = math.Sqrt(num / den)
+	}
+	return d, nil
+}
