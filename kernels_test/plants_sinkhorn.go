@@ -42,7 +42,7 @@ var sinkhornPlants = []Plant{
 		Name: "post-rows-at-4", Effect: "the rows of post are looked for at 4, where they start for hc_mult 4 only", Origin: "a width compiled in", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
-				pre, post, comb = exact(m, scale, base, cfg)
+				pre, _, comb = exact(m, scale, base, cfg)
 				moved := m.Clone()
 				for t := range m.Rows {
 					copy(moved.Row(t)[cfg.Streams:2*cfg.Streams], m.Row(t)[4:])
