@@ -1,0 +1,74 @@
+package fidelity_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/internal/golden"
+)
+
+// TestTwins measures recall of the quantised twins: ten cells against each one's golden, the standard plan with
+// ASSAY_BUDGET=full and when -update records it.
+func TestTwins(t *testing.T) {
+	for _, name := range []string{"nano-v4-mxfp4", "nano-v4-nvfp4"} {
+		t.Run(name, func(t *testing.T) {
+			family := fidelity.GoldenFamily(name)
+			whole := planOf(t, fidelity.Standard, wholePlan)
+			plan := whole.Only(func(c fidelity.Cell) bool {
+				return c.Family == fidelity.Recall && (c.Tokens == 128 || c.Tokens == 256)
+			})
+			require.Len(t, plan.Cells, 10)
+			if budgetOf() == fidelity.Full || golden.Updating() {
+				plan = whole
+			}
+			obs := observe(t, load(t, name), name, plan)
+			g, err := readGolden(name)
+			require.NoError(t, err)
+			if golden.Updating() && !holds(t, obs, g) {
+				cases, err := fidelity.GoldenCases(obs, fidelity.Noise{Repeats: 2, Source: "float64 engine: TestRepeats wants two runs equal to the bit"})
+				require.NoError(t, err)
+				_, err = golden.Record(family, golden.Doc{Provenance: provenance(t, name), Cases: cases})
+				require.NoError(t, err)
+				g, err = readGolden(name)
+				require.NoError(t, err)
+			}
+			require.NotNil(t, g, "goldens/%s.json is missing: run go test ./fidelity -run '^TestTwins$' -update", family)
+			c, err := fidelity.Compare(obs, g)
+			require.NoError(t, err)
+			t.Log(c)
+			if c.Overall != fidelity.Held || c.Pairs != len(plan.Cells) {
+				t.Errorf("%s", c)
+			}
+			ids := []string{fidelity.NoiseID}
+			for _, cell := range whole.Cells {
+				ids = append(ids, cell.ID)
+			}
+			golden.Orphans(t, family, ids)
+		})
+	}
+}
+
+func holds(t testing.TB, obs []fidelity.Observation, g *fidelity.Golden) bool {
+	t.Helper()
+	if g == nil {
+		return false
+	}
+	c, err := fidelity.Compare(obs, g)
+	require.NoError(t, err)
+	return c.Margins == fidelity.Held && len(c.Unpaired)+len(c.Missing) == 0
+}
+
+// TestTwinsAreNotNano is the planted fault: a twin served under the name of the fp32 model must not hold
+// against its golden, although it loses no needle.
+func TestTwinsAreNotNano(t *testing.T) {
+	g, err := readGolden("nano-v4")
+	require.NoError(t, err)
+	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return c.Family == fidelity.Recall && c.Tokens == 128 })
+	c, err := fidelity.Compare(observe(t, load(t, "nano-v4-mxfp4"), "nano-v4", plan), g)
+	require.NoError(t, err)
+	if c.Margins != fidelity.Regressed || len(c.Moved) != 5 {
+		t.Errorf("quantised weights pass for the fp32 model: %s", c)
+	}
+}
