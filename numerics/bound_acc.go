@@ -7,7 +7,7 @@ import "math"
 // Scalar: γ_d(u)·Σ|p| with d the depth of the order (n for an unknown one), u = 2^-(r+1), or 2^-r for truncation; products
 // that underflow in fp32 add n·2^-150.
 //
-// Block FMA, walked over the splits:
+// Block FMA, walked over the splits (for an unknown order see anyOrder):
 //
 //	Σ_blocks [ (b+1)·2^-f·M_blk + 2^-r·(|S_blk| + E) ]  +  u32·|acc| per promotion and per split
 //
@@ -19,6 +19,9 @@ func (a Accumulator) AccBound(p []float64, sumAbs float64) float64 {
 		return Gamma(a.Depth(len(p)), roundoff(a.Result, a.Rounding))*sumAbs + float64(len(p))*MinSubnormalFP32/2
 	}
 	align, result := roundoff(a.Align, a.Rounding), roundoff(a.Result, a.Rounding)
+	if a.Order == Unknown {
+		return a.anyOrder(len(p), sumAbs, align, result)
+	}
 	size := a.SplitSize(len(p))
 	var total, totalErr float64
 	for lo := 0; lo < len(p); lo += size {
@@ -30,6 +33,29 @@ func (a Accumulator) AccBound(p []float64, sumAbs float64) float64 {
 		}
 	}
 	return totalErr
+}
+
+// anyOrder bounds block FMAs over products in an order that nobody promises: in every one of ⌈n/b⌉ blocks the terms, the accumulator and the
+// partial sum lie within Σ|p| and the errors made before, and the pieces are added in fp32.
+func (a Accumulator) anyOrder(n int, sumAbs, align, result float64) float64 {
+	if sumAbs == 0 {
+		return 0
+	}
+	blocks := (n + a.Block - 1) / a.Block
+	size := a.SplitSize(n)
+	pieces := (n + size - 1) / size
+	if a.Promote > 0 {
+		pieces = (n + a.Promote - 1) / a.Promote
+	}
+	var err float64
+	for range blocks {
+		m := math.Ldexp(1, exponent(sumAbs+err)+1)
+		err += float64(a.Block+1)*align*m + result*(sumAbs+err)
+	}
+	for range pieces {
+		err += UFP32 * (sumAbs + err)
+	}
+	return err
 }
 
 // chainBound walks one chain and returns its exact sum and the bound of its error.

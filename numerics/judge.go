@@ -31,6 +31,18 @@ type Trial struct {
 
 	// Emulations are outputs by emulated contracts, the declared one first.
 	Emulations []Emulation
+
+	// Ensemble holds outputs of at least MinEnsemble emulated reorderings of the declared contract (Contract.Ensemble): what the
+	// relative and bias gates are calibrated on. Without it they do not judge.
+	Ensemble [][]float64
+	// Risk is the probability that these two gates, and compounding, together reject a correct result; 0 is DefaultRisk.
+	Risk float64
+	// Selections are top-k choices, one a row; Compounding is the error over layers. Both are judged where given.
+	Selections  []Selection
+	Compounding *Growth
+
+	// Scales are factors that the operator applies, by name: a dropped, doubled or inverted one then gets its name in Cause.
+	Scales map[string]float64
 }
 
 // Emulation is an output computed under a contract.
@@ -39,8 +51,9 @@ type Emulation struct {
 	Out  []float64
 }
 
-// Judge decides whether Got can come from the contract. Gates in order: structure, bound. It sees tensors and the
-// contract only: not what the candidate claims, nor which fault was planted.
+// Judge decides whether Got can come from the contract. Gates in order: structure, bound, relative, bias, selection, compounding; each
+// judges what the trial brings evidence for. It sees tensors and the contract only: not what the candidate claims, nor which fault was
+// planted.
 func Judge(t Trial, c Contract) Verdict {
 	v := Verdict{Where: Location{Index: -1}}
 	if reason := t.malformed(); reason != "" {
@@ -53,7 +66,13 @@ func Judge(t Trial, c Contract) Verdict {
 	}
 	v.Judged = len(t.Got)
 	v.Explain, v.Ratio = explain(t)
-	for _, gate := range []func(Trial, Contract) (Gate, string, []int){unwritten, classes, poison, reruns, beyondBound, beyondMartingale} {
+	cal := t.calibrate(c)
+	if cal.n > 0 {
+		v.Ratio, v.Relative, v.Signed, v.Magnified = cal.ratio, cal.relative, cal.signed, cal.magnified
+	}
+	for _, gate := range []func(Trial, Contract) (Gate, string, []int){
+		unwritten, classes, poison, reruns, beyondBound, beyondMartingale, cal.relativeGate, cal.biasGate, selections, compounding,
+	} {
 		if g, reason, bad := gate(t, c); g != None {
 			v.Gate, v.Reason, v.Where = g, reason, locate(bad, t.Shape, t.Axes)
 			v.Cause = causes(t, c, v)
@@ -80,6 +99,15 @@ func (t Trial) malformed() string {
 		return fmt.Sprintf("shape %v has %d elements, the reference %d and its bound %d; the suite must give all three", t.Shape, n, len(t.Want), len(t.Bound))
 	case t.Martingale != nil && len(t.Martingale) != n:
 		return fmt.Sprintf("the martingale bound has %d elements, want %d", len(t.Martingale), n)
+	case len(t.Ensemble) > 0 && len(t.Ensemble) < MinEnsemble:
+		return fmt.Sprintf("%d reorderings calibrate nothing, want at least %d or none", len(t.Ensemble), MinEnsemble)
+	case t.Risk < 0 || t.Risk >= 1:
+		return fmt.Sprintf("the risk is %v, want a probability; 0 is %g", t.Risk, DefaultRisk)
+	}
+	for i, e := range t.Ensemble {
+		if len(e) != n {
+			return fmt.Sprintf("reordering %d has %d elements, want %d", i, len(e), n)
+		}
 	}
 	for i, b := range t.Bound {
 		if math.IsNaN(b) || b < 0 || math.IsInf(b, 1) && class(t.Want[i]) == 0 {
@@ -178,6 +206,23 @@ func beyondMartingale(t Trial, c Contract) (Gate, string, []int) {
 	rho := Rho(t.Got, t.Want, t.Martingale)
 	reason := fmt.Sprintf("beyond the martingale bound of contract %q (rho max %.3g), which a correct result leaves with probability %.1g", c.Name, slices.Max(append(rho, 0)), t.Alpha)
 	return offending(Bound, reason, len(rho), func(i int) bool { return rho[i] > 1 && class(t.Got[i]) == 0 })
+}
+
+func selections(t Trial, c Contract) (Gate, string, []int) {
+	for row, s := range t.Selections {
+		if reason, _ := s.Check(c.Special.TieBreak); reason != "" {
+			return Selecting, fmt.Sprintf("row %d: %s", row, reason), nil
+		}
+	}
+	return None, "", nil
+}
+
+func compounding(t Trial, _ Contract) (Gate, string, []int) {
+	if t.Compounding == nil {
+		return None, "", nil
+	}
+	g, reason, _ := t.Compounding.check(cmp.Or(t.Risk, DefaultRisk))
+	return g, reason, nil
 }
 
 func offending(g Gate, reason string, n int, is func(int) bool) (Gate, string, []int) {

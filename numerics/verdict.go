@@ -8,16 +8,15 @@ import (
 // Gate names a stage of Judge, in the order in which they decide.
 type Gate string
 
-// The gates. Structure and Bound are judged; the others are declared so that verdicts and goldens keep their words, and are not judged
-// yet: no verdict names them.
+// The gates.
 const (
 	None        Gate = ""            // accepted: nothing was violated
 	Structure   Gate = "structure"   // shape, class map of NaN and Inf, unwritten elements, poison, reruns
 	Bound       Gate = "bound"       // |got − want| beyond the a-priori bound
-	Relative    Gate = "relative"    // not yet: error against that of the emulated contract
-	Bias        Gate = "bias"        // not yet: mean signed error
-	Selection   Gate = "selection"   // not yet: top-k sets with admissible ties
-	Compounding Gate = "compounding" // not yet: growth over layers
+	Relative    Gate = "relative"    // rms error against that of emulated reorderings of the contract
+	Bias        Gate = "bias"        // mean error in ulp against theirs
+	Selecting   Gate = "selection"   // top-k sets that no admissible rounding of the scores gives
+	Compounding Gate = "compounding" // error over layers against that of emulated passes
 )
 
 // Verdict is what Judge returns. The first failing gate decides.
@@ -30,9 +29,13 @@ type Verdict struct {
 	Rho           Quantiles // |got−want|/bound, the certain bound
 	RhoMartingale Quantiles // the same for the martingale bound; zeros if there is none
 	Ratio         float64   // rms error over the emulated contract's; 0 without an emulation
-	Cause         []Cause   // likely first
-	Explain       []Fit     // emulations, best first
-	Judged        int       // elements compared with a bound
+
+	Relative          Calibrated // ln of the scaled rms error; zero without an ensemble
+	Signed, Magnified Calibrated // mean error in ulp, as signed and towards the sign of the result
+
+	Cause   []Cause // likely first
+	Explain []Fit   // emulations, best first
+	Judged  int     // elements compared with a bound
 }
 
 // Location is where a gate failed.
