@@ -126,13 +126,15 @@ func diagnosis(d *Done, golden *Golden) report.Fact {
 		f.Text = jd.Cache.Text
 	}
 	var evidence []string
-	if jd.Controls.Text != "" {
+	if jd.Controls.Text != "" && jd.Golden != nil { // without a golden it stands above already
 		evidence = append(evidence, jd.Controls.Text)
 	}
 	if s := onset(d); s != "" {
 		evidence = append(evidence, s)
 	}
-	evidence = append(evidence, jd.Cache.Text)
+	if jd.Cache.Text != f.Text {
+		evidence = append(evidence, jd.Cache.Text)
+	}
 	f.Sub = append(f.Sub, report.Fact{Label: "evidence", Text: strings.Join(evidence, "\n")})
 	if jd.Controls.Rivals != "" && (golden == nil || jd.Golden.Overall == Absent) {
 		f.Sub = append(f.Sub, report.Fact{Label: "rivals", Text: jd.Controls.Rivals})

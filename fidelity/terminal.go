@@ -73,6 +73,9 @@ func (j Job) body(d *Done, golden *Golden) {
 	r, jd := &d.Report, d.Judgement
 	r.Grids = []report.HeatMap{heatMap(d.Plan, d.Observations, golden, jd)}
 	window := report.Fact{Label: "window", Text: jd.Window.Counts}
+	if jd.Code != suite.Regression && jd.Window.Words != "" { // otherwise it is the diagnosis
+		window.Text += "\n" + jd.Window.Words
+	}
 	r.Facts = append(r.Facts, window, report.Fact{Label: "cache", Text: jd.Cache.Text})
 	r.Facts = append(r.Facts, j.goldenFacts(d, golden)...)
 	if jd.Code == suite.Regression {
@@ -103,7 +106,7 @@ func (j Job) goldenFacts(d *Done, golden *Golden) []report.Fact {
 		{Label: "golden", Text: why + "; the internal controls decide"},
 		{Label: "controls", Text: jd.Controls.Text},
 	}
-	if j.Record != "" {
+	if j.Record != "" && jd.Code != suite.Regression { // a golden of a faulty server would hide the fault
 		facts = append(facts, report.Fact{Label: "record one", Text: j.Record, Verbatim: true})
 	}
 	return facts
@@ -225,7 +228,7 @@ func clip(s string, n int) string {
 // duration prints seconds as people say them.
 func duration(s float64) string {
 	if s < 100 {
-		return fmt.Sprintf("%.0f s", s)
+		return fmt.Sprintf("%.0f s", max(1, s))
 	}
 	return fmt.Sprintf("%.0f min", s/60)
 }

@@ -1,0 +1,314 @@
+package fidelity_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/needle"
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+// engine is a scripted server: it counts words and answers by script. It is the fake that judging is tested on.
+type engine struct {
+	mu         sync.Mutex
+	answer     func(e request) (status int, content, reasoning, finish string)
+	noTokenize bool
+	noLogprobs bool
+	noCached   bool
+	noSalt     bool // salts are ignored
+	seen       map[string]bool
+	chats      []request
+	tokenized  []string
+}
+
+type request struct {
+	Messages []struct{ Content string } `json:"messages"`
+	Max      int                        `json:"max_tokens"`
+	Salt     string                     `json:"cache_salt"`
+	Top      int                        `json:"top_logprobs"`
+}
+
+func (r request) prompt() string { return r.Messages[0].Content }
+
+var codeIn = regexp.MustCompile(`archive is (\d{5})\.`)
+
+// truth is the code that the prompt plants.
+func (r request) truth() string {
+	if m := codeIn.FindStringSubmatch(r.prompt()); m != nil {
+		return m[1]
+	}
+	return "12345"
+}
+
+func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var q request
+	raw, _ := io.ReadAll(r.Body)
+	_ = json.Unmarshal(raw, &q)
+	switch r.URL.Path {
+	case "/v1/models":
+		_, _ = io.WriteString(w, `{"data":[{"id":"scripted","max_model_len":8192}]}`)
+		return
+	case "/tokenize", "/v1/tokenize":
+		if e.noTokenize {
+			http.NotFound(w, r)
+			return
+		}
+		e.tokenized = append(e.tokenized, q.prompt())
+		_, _ = fmt.Fprintf(w, `{"count":%d}`, needle.Units(q.prompt())+3)
+		return
+	case "/v1/completions":
+		http.NotFound(w, r)
+		return
+	}
+	e.chats = append(e.chats, q)
+	status, content, reasoning, finish := 200, q.truth(), "", "stop"
+	if e.answer != nil {
+		status, content, reasoning, finish = e.answer(q)
+	}
+	if status != 200 {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, `{"error":{"message":"scripted"}}`)
+		return
+	}
+	usage := map[string]any{"prompt_tokens": needle.Units(q.prompt()) + 3, "completion_tokens": 6}
+	if !e.noCached {
+		key := q.Salt + q.prompt()
+		if e.noSalt {
+			key = q.prompt()
+		}
+		cached := 0
+		if e.seen[key] {
+			cached = 64
+		}
+		if e.seen == nil {
+			e.seen = map[string]bool{}
+		}
+		e.seen[key] = true
+		usage["prompt_tokens_details"] = map[string]any{"cached_tokens": cached}
+	}
+	choice := map[string]any{"message": map[string]any{"role": "assistant", "content": content, "reasoning_content": reasoning}, "finish_reason": finish}
+	if q.Top > 0 && !e.noLogprobs {
+		var tokens []any
+		for _, d := range content {
+			tokens = append(tokens, map[string]any{"token": string(d), "logprob": -0.01, "top_logprobs": []any{
+				map[string]any{"token": string(d), "logprob": -0.01}, map[string]any{"token": "x", "logprob": -5.01},
+			}})
+		}
+		choice["logprobs"] = map[string]any{"content": tokens}
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"model": "scripted", "choices": []any{choice}, "usage": usage})
+}
+
+const canary = "sk-canary-7f3a9c5b"
+
+// scripted is the whole job on a scripted engine.
+func scripted(t *testing.T, e http.Handler) (fidelity.Job, *bytes.Buffer) {
+	t.Helper()
+	c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test/v1", APIKey: canary, Transport: handler{e}, Limits: endpoint.Limits{MaxTries: 1}})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	return fidelity.Job{
+		Title: "scripted", Client: c, Secret: canary, Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: 3,
+		Out: &out, Style: report.Style{Findings: 3}, Dir: t.TempDir(), Record: "go tool mage bless",
+	}, &out
+}
+
+func TestJobOnScriptedEngines(t *testing.T) {
+	wrong := func(request) (int, string, string, string) { return 200, "11111", "", "stop" }
+	for name, row := range map[string]struct {
+		engine *engine
+		code   suite.Code
+		out    []string // on the terminal
+	}{
+		"healthy":       {&engine{}, suite.Pass, []string{"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted.opticks"}},
+		"no-tokenize":   {&engine{noTokenize: true}, suite.Pass, []string{"tokenize unsupported", "recall 9/9"}},
+		"no-logprobs":   {&engine{noLogprobs: true}, suite.Pass, []string{"logprobs unsupported"}},
+		"no-cache-info": {&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"}},
+		"salts-ignored": {&engine{noSalt: true}, suite.Pass, []string{"cache_salt unsupported", "hits proven 2/2"}},
+		// Four easy questions cannot prove a total loss: 1 - 0.01^(1/4) = 68 % stays possible.
+		"smoke-wrong":  {&engine{answer: wrong}, suite.Inconclusive, []string{"neither enough for a pass nor a clear loss"}},
+		"always-wrong": {&engine{answer: wrong}, suite.Regression, []string{"recall lost at every length", "a wrong chat template", "curl -sS http://engine.test/v1/chat/completions"}},
+		"errors": {&engine{answer: func(q request) (int, string, string, string) {
+			if strings.Contains(q.prompt(), "archive is") {
+				return 500, "", "", ""
+			}
+			return 200, "12345", "", "stop"
+		}}, suite.ToolError, []string{"unmeasured"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, out := scripted(t, row.engine)
+			if name == "always-wrong" {
+				j.Budget = fidelity.Standard
+			}
+			d, err := j.Run(t.Context())
+			require.NoError(t, err)
+			if d.Judgement.Code != row.code {
+				t.Errorf("code %d: %s, want %d\n%s", d.Judgement.Code, d.Judgement.Verdict, row.code, out)
+			}
+			for _, want := range row.out {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("the terminal does not say %q:\n%s", want, out)
+				}
+			}
+			noKey(t, j.Dir, out.String())
+		})
+	}
+}
+
+// noKey looks through everything that a run leaves behind.
+func noKey(t *testing.T, dir, out string) {
+	t.Helper()
+	if strings.Contains(out, canary) {
+		t.Error("the key is on the terminal")
+	}
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(canary)) {
+			t.Errorf("%s holds the key", path)
+		}
+		return err
+	})
+	require.NoError(t, err)
+	if files < 20 {
+		t.Errorf("only %d files in the run folder: reports and requests are missing", files)
+	}
+}
+
+// A measured prompt is never sent before it is measured: counting goes under other first words.
+func TestPromptsAreColdAndOfTheWantedLength(t *testing.T) {
+	for name, e := range map[string]*engine{"tokenize": {}, "usage": {noTokenize: true}} {
+		t.Run(name, func(t *testing.T) {
+			j, _ := scripted(t, e)
+			d, err := j.Run(t.Context())
+			require.NoError(t, err)
+			times := map[string]int{}
+			for _, q := range e.chats {
+				times[q.prompt()]++
+			}
+			for _, p := range e.tokenized {
+				times[p]++
+			}
+			for _, o := range d.Observations {
+				want := 1
+				if o.Cell.Family == fidelity.Cache {
+					want = 2
+				}
+				if times[o.Prompt] != want {
+					t.Errorf("%s: its prompt went over the wire %d times, want %d", o.Cell.ID, times[o.Prompt], want)
+				}
+				off := o.Tokens.N - o.Cell.Tokens
+				if max(off, -off) > max(16, o.Cell.Tokens*2/100) {
+					t.Errorf("%s: %d tokens by the server, want %d within max(2 %%, 16)", o.Cell.ID, o.Tokens.N, o.Cell.Tokens)
+				}
+				if o.Cell.Arm != "warm" && o.Cached.N > 0 {
+					t.Errorf("%s: %d tokens were cached, so the cell was not cold", o.Cell.ID, o.Cached.N)
+				}
+			}
+		})
+	}
+}
+
+// An answer that was all thoughts gets one more try with four times the budget, and is no miss.
+func TestBudgetIsRetriedOnce(t *testing.T) {
+	for name, row := range map[string]struct {
+		enough int
+		class  string
+	}{"four-times-is-enough": {100, "exact"}, "never-enough": {1 << 30, "budget"}} {
+		t.Run(name, func(t *testing.T) {
+			e := &engine{answer: func(q request) (int, string, string, string) {
+				if q.Max < row.enough && q.Max > 4 {
+					return 200, "", "let me think", "length"
+				}
+				return 200, q.truth(), "", "stop"
+			}}
+			j, _ := scripted(t, e)
+			d, err := j.Run(t.Context())
+			require.NoError(t, err)
+			asked := map[string][]int{}
+			for _, q := range e.chats {
+				asked[q.prompt()] = append(asked[q.prompt()], q.Max)
+			}
+			for _, o := range d.Observations {
+				if o.Class != row.class || o.Measured != (row.class == "exact") {
+					t.Errorf("%s is classed %q, measured %v; want %q", o.Cell.ID, o.Class, o.Measured, row.class)
+				}
+				if got := fmt.Sprint(asked[o.Prompt]); o.Cell.Family != fidelity.Cache && got != "[48 192]" {
+					t.Errorf("%s was asked with budgets %s, want [48 192]", o.Cell.ID, got)
+				}
+			}
+			if row.class == "budget" && d.Judgement.Code != suite.Inconclusive {
+				t.Errorf("nothing was measured and the code is %d", d.Judgement.Code)
+			}
+		})
+	}
+}
+
+// A server that goes away in the middle ends the run as unreachable; one that never was does so at once.
+func TestUnreachable(t *testing.T) {
+	gone := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	for name, after := range map[string]int{"from-the-start": 0, "midway": 30} {
+		t.Run(name, func(t *testing.T) {
+			e, n := &engine{}, 0
+			var mu sync.Mutex
+			j, _ := scripted(t, e)
+			c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Transport: tripper(func(r *http.Request) (*http.Response, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if n++; n > after {
+					return nil, gone
+				}
+				return handler{e}.RoundTrip(r)
+			})})
+			require.NoError(t, err)
+			j.Client = c
+			if _, err := j.Run(t.Context()); !endpoint.IsUnreachable(err) {
+				t.Errorf("got %v, want an unreachable endpoint", err)
+			}
+		})
+	}
+}
+
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Nothing of the plan is sent before the user agreed to it.
+func TestDecline(t *testing.T) {
+	e := &engine{}
+	j, out := scripted(t, e)
+	var question string
+	before := 0
+	j.Agree = func(q string) bool {
+		question, before = q, len(e.chats)
+		return false
+	}
+	if _, err := j.Run(t.Context()); !errors.Is(err, fidelity.ErrDeclined) {
+		t.Errorf("got %v, want ErrDeclined", err)
+	}
+	if len(e.chats) != before || !strings.Contains(question, "Send 18 requests") || !strings.Contains(question, "engine.test") || !strings.Contains(out.String(), "prompt tokens") {
+		t.Errorf("asked %q after printing %q; %d requests came after it", question, out, len(e.chats)-before)
+	}
+}
