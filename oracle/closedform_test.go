@@ -75,13 +75,13 @@ func TestSinkhornOfEqualLogits(t *testing.T) {
 			t.Errorf("entry %d is %v, want %v", i, got, want)
 		}
 	}
-	// 0.2499998 of math-spec 7.5, to its 7 digits.
+	// 0.2499998 of docs/sources.md, to its 7 digits.
 	if math.Abs(b[0]-0.2499998) > 5e-8 {
 		t.Errorf("entry is %v, published 0.2499998", b[0])
 	}
 }
 
-// The published example of math-spec 7.5, computed there in float64 from the formula.
+// The published example of docs/sources.md, computed there in float64 from the formula.
 func TestSinkhornPublishedExample(t *testing.T) {
 	b := []float64{2, 0, 0, 0, 0, 1, 0, -1, .5, 0, 0, 0, 0, 0, -2, 3}
 	oracle.Sinkhorn(b, 4, 20, 1e-6)
@@ -129,7 +129,7 @@ func TestRotateInterleaved(t *testing.T) {
 
 func TestSqrtSoftplusExtremes(t *testing.T) {
 	for _, c := range []struct{ z, want, half float64 }{ // half a unit of the last published digit
-		{0, 0.8325546112, 5e-11}, // math-spec 8.1
+		{0, 0.8325546112, 5e-11}, // docs/sources.md
 		{-20, 4.53999e-5, 5e-11},
 		{20, 4.4721359550, 2.3e-10 + 5e-11}, // published as sqrt(20): log1p(e^-20)/(2 sqrt 20) = 2.3e-10 less
 		{-16.64, 2.436e-4, 5e-8},            // sgl-project/sglang#34459

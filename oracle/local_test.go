@@ -22,7 +22,7 @@ import (
 // output that it recorded, within its own fp32 error bound. Bounds are derived by numerics.Tracked,
 // an error analysis that holds for every summation order, so nothing here is a guessed tolerance.
 const (
-	boundFactor = 4    // of the derived fp32 bound: the factor for what FP32() may not know
+	boundFactor = 4    // of the derived fp32 bound: room for what FP32() may not know of the GPU's functions
 	ceiling     = 1e-5 // of the tensor's largest value, whatever the bound says
 )
 

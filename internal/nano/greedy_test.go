@@ -15,8 +15,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// greedyBound is how far a log-probability may be from the fp32 one of Hugging Face, as the issue
-// states it; recorded values are rounded to 1e-5.
+// greedyBound is how far a log-probability may be from the fp32 one of Hugging Face: a hundred times the
+// noise of fp32 against float64 (docs/sources.md), to which the recording's rounding to 1e-5 adds.
 const greedyBound = 2e-3
 
 // greedyCase is one prompt of hf_greedy.json and what Hugging Face answered.

@@ -20,7 +20,7 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// The free-running tolerances, stated by the issue from a float64 trial of another implementation:
+// The free-running tolerances come from a float64 trial of another implementation:
 // the traces are fp32, whose own noise through four layers was 1.2e-5 of max(1, rms).
 const (
 	freeRunning = 5e-5 // of max(1, rms) of the tensor
@@ -202,7 +202,7 @@ func (d *difference) weights(name string, got *recording, tr *trace.Trace) {
 
 // selection compares top-k sets. A differing set is admissible when some scores within the
 // free-running tolerance of ours would choose it: no member falls below a non-member by more than
-// twice that (kernel-anchors' exact test with a common error).
+// twice that (docs/sources.md, "Acceptance method", with a common error).
 func (d *difference) selection(name string, got *recording, tr *trace.Trace) {
 	first := tr.Length - tr.Kept
 	scoreName := strings.TrimSuffix(name, "out") + "scorer.out"

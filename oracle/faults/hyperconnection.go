@@ -31,7 +31,7 @@ var hyperConnections = []Fault{
 	{
 		Name:   "hc-eps-missing",
 		Effect: "the gate before the sublayer and the Sinkhorn steps lack their eps",
-		Origin: "eps on the wrong gate: math-spec E3; huggingface/transformers first revision",
+		Origin: "eps missing on pre: the first revision in huggingface/transformers",
 		Apply: swapSplit(func(cfg oracle.HCConfig) oracle.HCConfig {
 			cfg.Eps = 0
 			return cfg
