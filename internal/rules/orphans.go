@@ -18,19 +18,25 @@ var ownerRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `\\./([^`]+)` \\| `(Te
 //
 // A test owns a family that a Go file names in a string literal: the whole of it, or, where the rest is computed, its
 // beginning, at least the pillar and one segment, up to a "/" or a "%". Where no literal can say it, a row of the table
-// in goldens/README.md does, with the package and the test, and both must exist.
+// in goldens/README.md does, a path.Match pattern with the package and the test, and all three must exist.
 func OrphanGoldens(files Files, families []string) []string {
 	named, prefixes := literals(files)
 	var out []string
 	for _, row := range ownerRow.FindAllStringSubmatch(files["goldens/README.md"], -1) {
-		family, pkg, test := row[1], row[2], row[3]
+		pattern, pkg, test := row[1], row[2], row[3]
+		matching := slices.DeleteFunc(slices.Clone(families), func(f string) bool {
+			ok, err := path.Match(pattern, f)
+			return err != nil || !ok
+		})
 		switch {
-		case !slices.Contains(families, family):
-			out = append(out, fmt.Sprintf("goldens/README.md lists %q, and there is no such golden", family))
+		case len(matching) == 0:
+			out = append(out, fmt.Sprintf("goldens/README.md lists %q, and there is no such golden", pattern))
 		case !hasTest(files, pkg, test):
-			out = append(out, fmt.Sprintf("goldens/README.md says that %s of ./%s owns %q, and there is no such test", test, pkg, family))
+			out = append(out, fmt.Sprintf("goldens/README.md says that %s of ./%s owns %q, and there is no such test", test, pkg, pattern))
 		default:
-			named[family] = true
+			for _, f := range matching {
+				named[f] = true
+			}
 		}
 	}
 	for _, family := range families {
