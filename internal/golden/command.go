@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // again returns the command that runs the current test alone, anchored and quoted; extra is appended. A binary that was
@@ -20,7 +22,7 @@ func again(t testing.TB, extra ...string) string {
 	run := "'" + strings.ReplaceAll(strings.Join(segs, "/"), "'", `'\''`) + "'"
 	var args []string
 	wd, err := os.Getwd()
-	module, inside := moduleRoot(wd)
+	module, inside := suite.FindModule(wd)
 	if pkg, relErr := filepath.Rel(module, wd); err == nil && relErr == nil && inside && pkg != "." {
 		args = append(args, "go test ./"+filepath.ToSlash(pkg), "-count=1")
 		if tags := buildTags(); tags != "" {

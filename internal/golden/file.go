@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
+
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // version is the schema version of a golden file.
@@ -24,21 +24,8 @@ type File struct {
 	Cases      map[string]any `json:"cases"`
 }
 
-var segment = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
-
 // validFamily reports why family cannot be a path below the goldens folder.
-func validFamily(family string) error {
-	segs := strings.Split(family, "/")
-	if len(segs) < 2 {
-		return fmt.Errorf("golden family %q must be <pillar>/<family>, such as numerics/mhc-mix", family)
-	}
-	for _, s := range segs {
-		if !segment.MatchString(s) {
-			return fmt.Errorf("golden family %q has the segment %q: use lower-case letters, digits, dots and hyphens", family, s)
-		}
-	}
-	return nil
-}
+func validFamily(family string) error { return suite.ValidPath("golden family", family) }
 
 // decode parses a golden file; name is used in errors.
 func decode(name string, raw []byte) (*File, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/assay-suite/assay/goldens"
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // root is a place that goldens are read from; dir is empty where nothing can be written.
@@ -24,9 +25,9 @@ func findRoots() ([]root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the goldens folder cannot be looked for: %w", err)
 	}
-	module, inside := moduleRoot(wd)
+	module, inside := suite.FindModule(wd)
 	var roots []root
-	if set, ok := os.LookupEnv("ASSAY_GOLDENS"); ok && set != "" {
+	if set, ok := suite.Value("ASSAY_GOLDENS"); ok {
 		dir := set
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(module, dir)
@@ -40,21 +41,6 @@ func findRoots() ([]root, error) {
 		roots = append(roots, root{dir, dir, os.DirFS(dir)})
 	}
 	return append(roots, root{"the goldens built into this binary", "", goldens.FS}), nil
-}
-
-// moduleRoot walks up from dir to the folder with this module's go.mod; without one it returns dir and false.
-func moduleRoot(dir string) (string, bool) {
-	for at := dir; ; {
-		raw, err := os.ReadFile(filepath.Join(at, "go.mod"))
-		if err == nil && strings.HasPrefix(string(raw), "module github.com/assay-suite/assay\n") {
-			return at, true
-		}
-		parent := filepath.Dir(at)
-		if parent == at {
-			return dir, false
-		}
-		at = parent
-	}
 }
 
 // writable returns the first root that can be written to.

@@ -25,8 +25,8 @@ func root(t *testing.T) string {
 	t.Helper()
 	wd, err := os.Getwd()
 	require.NoError(t, err)
-	at := suite.ModuleRoot(wd)
-	require.NotEqual(t, wd, at, "the rules look at the source tree and must run inside of it")
+	at, inside := suite.FindModule(wd)
+	require.True(t, inside, "the rules look at the source tree and must run inside of it")
 	return at
 }
 

@@ -37,14 +37,18 @@ func (c Cost) Plus(d Cost) Cost {
 var segment = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
 // ValidID returns an error that says what is wrong with a case ID, or nil.
-func ValidID(id string) error {
-	segs := strings.Split(id, "/")
+func ValidID(id string) error { return ValidPath("case ID", id) }
+
+// ValidPath returns an error that says what is wrong with a slug path, which kind names, or nil: at least two segments of
+// [a-z0-9.-] with a letter or digit at both ends, the pillar first.
+func ValidPath(kind, path string) error {
+	segs := strings.Split(path, "/")
 	if len(segs) < 2 {
-		return fmt.Errorf("case ID %q needs at least two segments, the pillar first, as in fidelity/grid", id)
+		return fmt.Errorf("%s %q needs at least two segments, the pillar first, as in fidelity/grid", kind, path)
 	}
 	for _, s := range segs {
 		if !segment.MatchString(s) {
-			return fmt.Errorf("case ID %q has the segment %q: use lower-case letters, digits, dots and hyphens, with a letter or digit at both ends", id, s)
+			return fmt.Errorf("%s %q has the segment %q: use lower-case letters, digits, dots and hyphens, with a letter or digit at both ends", kind, path, s)
 		}
 	}
 	return nil

@@ -47,14 +47,20 @@ func artifacts() (string, error) {
 
 // ModuleRoot returns the root of assay's source tree that dir lies in, or dir where it lies in none.
 func ModuleRoot(dir string) string {
+	root, _ := FindModule(dir)
+	return root
+}
+
+// FindModule is ModuleRoot that says whether dir lies inside of the source tree.
+func FindModule(dir string) (root string, inside bool) {
 	for at := dir; ; {
 		raw, err := os.ReadFile(filepath.Join(at, "go.mod"))
 		if err == nil && strings.HasPrefix(string(raw), "module github.com/assay-suite/assay\n") {
-			return at
+			return at, true
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
-			return dir
+			return dir, false
 		}
 		at = parent
 	}

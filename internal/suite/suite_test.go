@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	_ "github.com/assay-suite/assay/internal/golden"
 )
 
 func TestIDs(t *testing.T) {
