@@ -50,53 +50,69 @@ func (p *patient) balances(all []*profile) {
 		}
 		return
 	}
-	usual := median(follow)
-	if usual < 0.3 {
-		usual = 0 // half of the checkpoint may be exchanged: ask w1 whether it follows instead
-	}
-	p.exchanged(list, z)
-	if usual > 0 {
-		p.mismatched(list, usual, spread(follow))
-	}
-	p.doubled(list, median(distance), spread(distance))
-}
-
-// exchanged reports gate and up swapped: one expert against the others, or the whole checkpoint.
-func (p *patient) exchanged(list []balance, z []float64) {
-	limit := critical(risk, len(list))
-	pooled := 0.0
+	law := law{limit: critical(risk, len(list)), usual: median(follow), width: spread(follow), z: median(z)}
 	for _, v := range z {
-		pooled += v / math.Sqrt(float64(len(z)))
+		law.pooled += v / math.Sqrt(float64(len(z)))
 	}
-	if pooled < -limit && median(z) < 0 {
-		e := list[0].e
-		p.add(Suspect, KindGateUpSwapped, []string{e.w1.t.stored, e.w3.t.stored}, "in all %d experts the norms of w1's rows follow those of w2's columns more closely than w3's do (pooled z = %.1f), which is up's property: w1 and w3 are exchanged throughout, first in %s; exchange them", len(list), pooled, e.stem)
+	if law.pooled < -law.limit && law.z < 0 {
+		p.allExchanged(list, law)
 		return
 	}
-	if pooled < limit {
-		p.skipped = append(p.skipped, "gate against up: in this checkpoint up does not follow down more closely than gate does, so only a base checkpoint can tell them apart")
+	if law.pooled < law.limit || law.usual < 0.3 {
+		p.skipped = append(p.skipped, "gate against up, and the owner of down: in this checkpoint up does not follow down more closely than gate does, so only a base checkpoint can tell")
 		return
 	}
+	sound := list[:0:0]
 	for _, b := range list {
-		if b.z < -limit {
-			p.add(Suspect, KindGateUpSwapped, []string{b.e.w1.t.stored, b.e.w3.t.stored}, "%s and %s look exchanged: the rows of w1 follow the columns of w2 (correlation of log norms %.2f) more closely than those of w3 (%.2f; z = %.1f, limit %.1f), in the typical expert it is the other way round (z = %.1f); exchange them", b.e.w1.t.stored, b.e.w3.t.stored, b.rb, b.ra, b.z, -limit, median(z))
+		switch {
+		case b.z < -law.limit && law.follows(b.rb, b.e):
+			p.exchanged(b, law)
+		case law.strange(b):
+			p.mismatched(b, law)
+		default:
+			sound = append(sound, b)
 		}
 	}
+	p.doubled(sound, median(distance), spread(distance))
 }
 
-// mismatched reports experts of which w2 and w3 have nothing to do with each other.
-func (p *patient) mismatched(list []balance, usual, width float64) {
+// law is how well the experts of this checkpoint obey the balance.
+type law struct {
+	limit        float64 // of |z| for one expert
+	usual, width float64 // Fisher's z of corr(up, down): median and spread
+	z, pooled    float64 // of up against gate: median, and sum over the root of the number
+}
+
+// noise is the larger of the sampling error of an expert's correlation and the spread among experts.
+func (l law) noise(e *profile) float64 {
+	return math.Max(l.width, 1/math.Sqrt(float64(len(e.up)-3)))
+}
+
+// follows tells whether a correlation with down is what up's usually is.
+func (l law) follows(r float64, e *profile) bool { return fisher(r) > l.usual-2.5*l.noise(e) }
+
+// strange tells an expert in which up has nothing to do with down.
+func (l law) strange(b balance) bool {
+	return b.follow < l.usual/3 && l.usual-b.follow > 4*l.noise(b.e)
+}
+
+// allExchanged reports a checkpoint in which gate and up are swapped throughout.
+func (p *patient) allExchanged(list []balance, l law) {
+	var names []string
 	for _, b := range list {
-		noise := 1 / math.Sqrt(float64(len(b.e.up)-3))
-		if b.follow > usual/3 || usual-b.follow < 6*math.Max(width, noise) {
-			continue
-		}
-		if fisher(b.rb) > usual/2 {
-			continue // gate and up exchanged: said there
-		}
-		names := []string{b.e.w2.t.stored, b.e.w3.t.stored}
-		p.add(Suspect, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation %.2f, in the typical expert %.2f): the two are of different experts, or block scales lie with the wrong block; compare with a base checkpoint", names[0], names[1], b.ra, math.Tanh(usual))
+		names = append(names, b.e.w1.t.stored, b.e.w3.t.stored)
 	}
+	p.add(Suspect, KindGateUpSwapped, names, "in all %d experts together the norms of w1's rows follow those of w2's columns more closely than w3's do (pooled z = %.1f), which is up's property: w1 and w3 are exchanged throughout; exchange them", len(list), l.pooled)
+}
+
+func (p *patient) exchanged(b balance, l law) {
+	names := []string{b.e.w1.t.stored, b.e.w3.t.stored}
+	p.add(Suspect, KindGateUpSwapped, names, "%s and %s look exchanged: the rows of w1 follow the columns of w2 (correlation of log norms %.2f) more closely than those of w3 (%.2f; z = %.1f, limit %.1f), in the typical expert it is the other way round (z = %.1f); exchange them", names[0], names[1], b.rb, b.ra, b.z, -l.limit, l.z)
+}
+
+func (p *patient) mismatched(b balance, l law) {
+	names := []string{b.e.w2.t.stored, b.e.w3.t.stored}
+	p.add(Suspect, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation %.2f, in the typical expert %.2f): the two are of different experts, or block scales lie with the wrong block; compare with a base checkpoint", names[0], names[1], b.ra, math.Tanh(l.usual))
 }
 
 // doubled reports experts in which w3 and w2 differ in size by a factor that the others do not have.

@@ -25,7 +25,15 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 	}
 	name := v.t.stored
 	found := func(kind, format string, args ...any) (*Finding, error) {
-		return &Finding{Severity: Error, Kind: kind, Tensors: []string{name}, Text: fmt.Sprintf(format, args...)}, nil
+		names := []string{name}
+		if v.q != nil && (kind == KindBaseScale || kind == KindBaseBlocks) {
+			for _, s := range []*tensor{v.q.scale, v.q.global} {
+				if s != nil {
+					names = append(names, s.stored)
+				}
+			}
+		}
+		return &Finding{Severity: Error, Kind: kind, Tensors: names, Text: fmt.Sprintf(format, args...)}, nil
 	}
 	if share(a, o) > leftOver {
 		if other, err := p.elsewhere(b, v.t, a, rows, v.cols); err != nil {

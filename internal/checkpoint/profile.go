@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,7 @@ func (p *patient) profiles(ctx context.Context, progress func(Progress)) ([]*pro
 			all = append(all, e)
 		}
 	}
+	slices.SortFunc(all, func(a, b *profile) int { return strings.Compare(a.stem, b.stem) })
 	var next, done atomic.Int64
 	var mu sync.Mutex
 	var failed error

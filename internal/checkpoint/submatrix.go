@@ -35,7 +35,7 @@ func (p *patient) weightIn(t *tensor) (weight, bool) {
 		w.q, w.cols = q, q.cols
 		if q.scheme == nvfp4 {
 			v, ok := q.global.scalar()
-			if !ok || !(v > 0) {
+			if !ok || !(v > 0 && v <= format.FP32.Max()) {
 				return weight{}, false
 			}
 			w.global = float32(v)
