@@ -75,7 +75,7 @@ func Judge(t Trial, c Contract) Verdict {
 	} {
 		if g, reason, bad := gate(t, c); g != None {
 			v.Gate, v.Reason, v.Where = g, reason, locate(bad, t.Shape, t.Axes)
-			v.Cause = causes(t, c, v)
+			v.Cause = causes(t, c, v, bad)
 			return v
 		}
 	}
