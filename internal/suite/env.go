@@ -11,7 +11,7 @@ import (
 // Variable is one row of the table of environment variables.
 type Variable struct {
 	Name, Default, Meaning string
-	// check returns an error for a value that makes no sense; nil accepts everything.
+	// check returns an error for a value that cannot be used; nil accepts everything.
 	check func(string) error
 }
 
@@ -25,18 +25,33 @@ func Env() []Variable {
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process", nil},
 		{"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update and bless", nil},
-		{"ASSAY_SUSPECTS", "", "patches.json with the patches to clear or implicate", nil},
+		{"ASSAY_SUSPECTS", "", "patches.json with the patches to clear or implicate", notYet},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
-		{"ASSAY_DISRUPT", "0", "1 allows flushes, aborts, floods and soaks on a live server", oneOf("0", "1")},
-		{"ASSAY_SHARD", "", "i/n runs part i (from 0) of n", func(v string) error { _, err := ParseShard(v); return err }},
-		{"ASSAY_RESUME", "", "folder of a run to continue", nil},
-		{"ASSAY_RECORD", "", "folder to record requests and answers in", nil},
-		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
+		{"ASSAY_DISRUPT", "0", "1 allows flushes, aborts, floods and soaks on a live server", only("0")},
+		{"ASSAY_SHARD", "", "i/n runs part i (from 0) of n", notYet},
+		{"ASSAY_RESUME", "", "folder of a run to continue", notYet},
+		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
+		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", only("0")},
 		{"ASSAY_HAYSTACK", "the shipped Opticks", "text file to hide needles in", nil},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
-		{"ASSAY_PYTHON", "python3", "interpreter for Python workers", nil},
+		{"ASSAY_PYTHON", "python3", "interpreter for Python workers", notYet},
 		{"ASSAY_ARTIFACTS", "artifacts", "folder that run folders are made in", nil},
+	}
+}
+
+// notYet refuses a name that is reserved and read by nothing: a setting that does nothing would be believed.
+func notYet(string) error {
+	return errors.New("no part of this version reads it; unset it")
+}
+
+// only accepts the default of a switch whose other positions nothing implements yet.
+func only(value string) func(string) error {
+	return func(v string) error {
+		if v == value {
+			return nil
+		}
+		return notYet(v)
 	}
 }
 
@@ -64,7 +79,7 @@ func Value(name string) (value string, set bool) {
 }
 
 // CheckEnv returns a usage error for every ASSAY_* name in environ ("NAME=value") that the table lacks, naming the
-// nearest one, and for every value that makes no sense.
+// nearest one, and for every value that cannot be used.
 func CheckEnv(environ []string) error {
 	table := Env()
 	var errs []error
@@ -74,7 +89,7 @@ func CheckEnv(environ []string) error {
 		switch {
 		case at >= 0 && value != "" && table[at].check != nil:
 			if err := table[at].check(value); err != nil {
-				errs = append(errs, fmt.Errorf("%s=%q makes no sense: %w", name, value, err))
+				errs = append(errs, fmt.Errorf("%s=%q cannot be used: %w", name, value, err))
 			}
 		case at < 0 && strings.HasPrefix(name, "ASSAY_"):
 			errs = append(errs, fmt.Errorf("%s is set, but there is no such variable: did you mean %s?", name, nearest(strings.ToUpper(name), table)))

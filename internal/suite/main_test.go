@@ -33,7 +33,7 @@ func TestExitCodesAndVerdictLines(t *testing.T) {
 		"enough cases":                        {scenario: "all-pass", args: []string{"-assay.min=2"}, code: 0, verdict: "verdict pass"},
 		"unreachable explains too few cases":  {scenario: "unreachable", args: []string{"-assay.min=2"}, code: 4, verdict: "verdict unreachable: connection refused"},
 		"an unknown variable":                 {scenario: "plain-pass", env: []string{"ASSAY_GOLDEN=x"}, code: 2, verdict: "verdict usage", stderr: "Error: ASSAY_GOLDEN is set, but there is no such variable: did you mean ASSAY_GOLDENS?\n"},
-		"a value that makes no sense":         {scenario: "plain-pass", env: []string{"ASSAY_BUDGET=huge"}, code: 2, verdict: "verdict usage", stderr: "Error: ASSAY_BUDGET=\"huge\" makes no sense: use one of smoke, standard, full\n"},
+		"a value that makes no sense":         {scenario: "plain-pass", env: []string{"ASSAY_BUDGET=huge"}, code: 2, verdict: "verdict usage", stderr: "Error: ASSAY_BUDGET=\"huge\" cannot be used: use one of smoke, standard, full\n"},
 		"interrupted":                         {scenario: "interrupted", code: 3, verdict: "verdict inconclusive: interrupted (interrupt) after 0 results"},
 		"a registry with two cases of one ID": {scenario: "twins", code: 5, verdict: "verdict tool error: the case registry is not valid", stderr: "Error: case \"a/b\" is registered twice: IDs are golden keys and must be unique\n"},
 	} {

@@ -72,13 +72,14 @@ func TestEditDistance(t *testing.T) {
 }
 
 func TestCheckEnv(t *testing.T) {
-	require.NoError(t, CheckEnv([]string{"PATH=/bin", "ASSAY_BUDGET=", "ASSAY_SHARD=1/3", "ASSAY_DISRUPT=1", "OPENAI_BASE_URL=x", "=C:=", "odd"}))
+	require.NoError(t, CheckEnv([]string{"PATH=/bin", "ASSAY_BUDGET=", "ASSAY_BUDGET=full", "ASSAY_DISRUPT=0", "OPENAI_BASE_URL=x", "=C:=", "odd"}))
 	for kv, want := range map[string]string{
 		"ASSAY_WEIGHT=x":    "did you mean ASSAY_WEIGHTS?",
 		"ASSAY_=x":          "there is no such variable",
 		"ASSAY_budget=full": "did you mean ASSAY_BUDGET?",
-		"ASSAY_SHARD=3/3":   "0 <= i < n",
-		"ASSAY_DISRUPT=yes": "use one of 0, 1",
+		"ASSAY_SHARD=1/3":   "no part of this version reads it",
+		"ASSAY_DISRUPT=1":   "no part of this version reads it",
+		"ASSAY_BUDGET=huge": "use one of smoke, standard, full",
 	} {
 		require.ErrorContains(t, CheckEnv([]string{kv}), want, kv)
 	}

@@ -50,7 +50,7 @@ var hyperConnections = []Fault{
 		Name:   "hc-norm-sqrt2",
 		Effect: "the mixes are sqrt 2 too large, as when half of the squares are summed",
 		Origin: "a split-K partial sum of squares dropped",
-		Apply: swapMix(func(v oracle.Mat, mixes oracle.Mat) {
+		Apply: swapMix(func(mixes oracle.Mat) {
 			for i := range mixes.Data {
 				mixes.Data[i] *= math.Sqrt2
 			}
@@ -60,13 +60,13 @@ var hyperConnections = []Fault{
 		Name:   "hc-reads-past-end",
 		Effect: "the last row's sum of squares includes the element after the tensor, which here is NaN",
 		Origin: "over-read of an unpadded tail: FlashMLA and DeepGEMM poison unread memory for this reason",
-		Apply: swapMix(func(v oracle.Mat, mixes oracle.Mat) {
-			if v.Rows == 0 {
+		Apply: swapMix(func(mixes oracle.Mat) {
+			if mixes.Rows == 0 {
 				return
 			}
-			last := mixes.Row(v.Rows - 1)
+			last := mixes.Row(mixes.Rows - 1)
 			for i := range last {
-				last[i] *= math.NaN()
+				last[i] = math.NaN()
 			}
 		}),
 	},
@@ -82,12 +82,12 @@ func swapSplit(change func(oracle.HCConfig) oracle.HCConfig) func(oracle.Ops) or
 	}
 }
 
-func swapMix(change func(v, mixes oracle.Mat)) func(oracle.Ops) oracle.Ops {
+func swapMix(change func(mixes oracle.Mat)) func(oracle.Ops) oracle.Ops {
 	return func(ops oracle.Ops) oracle.Ops {
 		exact := ops.HCMix
 		ops.HCMix = func(v, fn oracle.Mat, normEps float64) oracle.Mat {
 			mixes := exact(v, fn, normEps)
-			change(v, mixes)
+			change(mixes)
 			return mixes
 		}
 		return ops
