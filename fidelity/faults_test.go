@@ -13,7 +13,8 @@ import (
 // margins, and the first four by lost recall without one. The healthy model on the same cells is the
 // correct variant. ASSAY_BUDGET=full asks the whole plan instead of the slice.
 func TestFaults(t *testing.T) {
-	g, err := readGolden("nano-v4")
+	long(t)
+	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g)
 
@@ -93,6 +94,7 @@ func TestFaults(t *testing.T) {
 // TestRepeats holds what the golden's noise of zero rests on: the engine repeats itself to the bit, whatever
 // runs beside it.
 func TestRepeats(t *testing.T) {
+	long(t)
 	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
 		return c.Family == fidelity.Recall && c.Tokens <= 256 && c.Depth == 0.5 || c.Arm == fidelity.Short
 	})

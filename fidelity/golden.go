@@ -9,10 +9,6 @@ import (
 	"strings"
 )
 
-// Profile names the set of prompts: haystack, wording and seeds. Goldens of one profile pair with runs
-// of the same one only.
-const Profile = "opticks"
-
 // Golden is a recorded run: one cell per case ID.
 type Golden struct {
 	Family string // where it came from, for the reader
@@ -153,5 +149,8 @@ func Slug(model string) string {
 	return s
 }
 
-// GoldenFamily is the name of the golden of a model under the profile, as internal/golden wants it.
-func GoldenFamily(model string) string { return "fidelity/" + Slug(model) + "." + Profile }
+// GoldenFamily is the name of the golden of a model, as internal/golden wants it. The profile is the set of
+// prompts: with another haystack they are others, and pair with nothing recorded under this one.
+func GoldenFamily(model, haystack string) string {
+	return "fidelity/" + Slug(model) + "." + Slug(haystack)
+}

@@ -17,7 +17,7 @@ import (
 // TestGolden keeps the golden of nano-v4: its keys are the cells of the full plan, and with -update it is
 // recorded anew where the model moved. (That its values hold is TestMainJob's claim.)
 func TestGolden(t *testing.T) {
-	family := fidelity.GoldenFamily("nano-v4")
+	family := familyOf("nano-v4")
 	plan, err := fidelity.NewPlan(fidelity.Full, 0)
 	require.NoError(t, err)
 	ids := []string{fidelity.NoiseID}
@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 		record(t, family, embeddedJob(t, fidelity.Full))
 	}
 	golden.Orphans(t, family, ids)
-	g, err := readGolden("nano-v4")
+	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g, "goldens/%s.json is missing", family)
 	for _, c := range plan.Cells {
@@ -54,6 +54,9 @@ func record(t *testing.T, family string, j fidelity.Job) {
 	t.Logf("golden %s recorded", name)
 }
 
+// familyOf is the golden of a shipped model under the shipped haystack.
+func familyOf(model string) string { return fidelity.GoldenFamily(model, "opticks") }
+
 func provenance(t testing.TB, folder string) golden.Provenance {
 	t.Helper()
 	return golden.Provenance{
@@ -61,7 +64,7 @@ func provenance(t testing.TB, folder string) golden.Provenance {
 		Seed:      "needle: PCG by FNV-1a of seed 0 and case ID",
 		Source:    "fixtures/" + folder + " under the float64 oracles; haystack opticks " + haystack(t).SHA256[:16],
 		Model:     "sha256:" + fingerprint(t, folder),
-		Profile:   fidelity.Profile,
+		Profile:   "opticks",
 	}
 }
 

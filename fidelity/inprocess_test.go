@@ -76,3 +76,12 @@ func planOf(t testing.TB, b fidelity.Budget, keep func(fidelity.Cell) bool) fide
 }
 
 func wholePlan(fidelity.Cell) bool { return true }
+
+// long leaves numeric proofs to runs without -short: under -race they take twenty times as long and race nothing
+// that TestMainJob does not.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("numeric proof, runs without -short")
+	}
+}

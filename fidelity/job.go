@@ -22,16 +22,17 @@ type Job struct {
 	Haystack      *needle.Haystack
 	Budget        Budget
 	Parallel      int
-	Deterministic bool                                // the engine repeats itself to the bit
-	Rate          float64                             // prompt tokens a second, for the time in the plan; 0: measured by the pre-flight
-	Repeats       int                                 // of the whole plan, for a golden's noise; 0 means 1
-	CurlRoot      string                              // where the stored requests can be sent once the run is over; empty: the same server
-	Golden        func(model string) (*Golden, error) // nil golden: there is none
-	Record        string                              // the command that records one
-	Dir           string                              // run folder; empty: nothing is written
-	Shown         func(path string) string            // how the user reads a path; nil: as it is
-	Out           io.Writer                           // terminal
-	Live          io.Writer                           // progress; nil: none
+	Deterministic bool                                 // the engine repeats itself to the bit
+	Rate          float64                              // prompt tokens a second, for the time in the plan; 0: measured by the pre-flight
+	Repeats       int                                  // of the whole plan, for a golden's noise; 0 means 1
+	CurlRoot      string                               // where the stored requests can be sent once the run is over; empty: the same server
+	Keep          func(Cell) bool                      // nil: the whole plan
+	Golden        func(family string) (*Golden, error) // nil golden: there is none
+	Record        string                               // the command that records one
+	Dir           string                               // run folder; empty: nothing is written
+	Shown         func(path string) string             // how the user reads a path; nil: as it is
+	Out           io.Writer                            // terminal
+	Live          io.Writer                            // progress; nil: none
 	Style         report.Style
 	Agree         func(question string) bool // asked before anything of the plan is sent; nil: go on
 	Result        func(suite.Result) error   // ledger; nil: none
@@ -72,6 +73,9 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if d.Plan, err = NewPlan(j.Budget, d.Flight.Window.N); err != nil {
 		return d, err
 	}
+	if j.Keep != nil {
+		d.Plan = d.Plan.Only(j.Keep)
+	}
 	d.Report = j.head(d, began, flightTook)
 	if err := report.WriteHead(j.Out, d.Report, j.Style); err != nil {
 		return d, err
@@ -107,8 +111,10 @@ func (j Job) golden(model string) (*Golden, error) {
 	if j.Golden == nil {
 		return nil, nil
 	}
-	return j.Golden(model)
+	return j.Golden(j.family(model))
 }
+
+func (j Job) family(model string) string { return GoldenFamily(model, j.Haystack.Name) }
 
 // ask sends the plan, once or several times, with progress; observations reach the ledger as they come.
 func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
@@ -154,7 +160,8 @@ func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
 
 func (j Job) question(d Done) string {
 	c := d.Plan.Cost()
-	return fmt.Sprintf("Send %d requests with %s prompt tokens to %s?", c.Requests*max(1, j.Repeats), thousands(c.Tokens*max(1, j.Repeats)), j.Client.Host())
+	return fmt.Sprintf("Send %d requests with %s prompt tokens to %s, model %s, at most %d at once?",
+		c.Requests*max(1, j.Repeats), thousands(c.Tokens*max(1, j.Repeats)), j.Client.Host(), d.Flight.Model, max(1, j.Parallel))
 }
 
 // ledger records one cell as it comes. A cell is an observation: a miss by itself is no failure of the

@@ -61,7 +61,7 @@ func liveJob(t *testing.T) (fidelity.Job, error) {
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
 	j := fidelity.Job{
-		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: haystack(t), Budget: budgetOf(), Parallel: gentle,
+		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
 		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless",
 		Dir: dir, Shown: shown, Result: suite.Record,
 		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(),
@@ -109,17 +109,18 @@ func bless(t *testing.T, d fidelity.Done) {
 		suite.Verdict(suite.Inconclusive, "not recorded: "+err.Error())
 		return
 	}
+	h := userHaystack(t)
 	prov := golden.Provenance{
 		Generator: "go tool mage bless", Seed: "needle: PCG by FNV-1a of seed 0 and case ID",
-		Source: "answers of a live server; haystack " + haystack(t).SHA256[:16],
-		Model:  "served as " + d.Flight.Model, Profile: fidelity.Profile,
+		Source: "answers of a live server; haystack " + h.Name + " " + h.SHA256[:16],
+		Model:  "served as " + d.Flight.Model, Profile: fidelity.Slug(h.Name),
 	}
 	caution := ""
 	if d.Judgement.Controls.Standing != fidelity.Held {
 		prov.Notes = "recorded although the internal controls said: " + d.Judgement.Controls.Text
 		caution = "; caution: " + d.Judgement.Controls.Text
 	}
-	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model), golden.Doc{Provenance: prov, Cases: cases})
+	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, h.Name), golden.Doc{Provenance: prov, Cases: cases})
 	if err != nil {
 		suite.Verdict(suite.UsageError, "not recorded: "+err.Error())
 		return

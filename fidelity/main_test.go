@@ -23,13 +23,13 @@ func TestMain(m *testing.M) { suite.Main(m) }
 // plain go test it is the smoke slice of the same job, against the same golden.
 func TestMainJob(t *testing.T) {
 	isJob := suite.Job(t)
-	budget := fidelity.Smoke
-	if isJob {
-		budget = budgetOf()
-	}
-	j := embeddedJob(t, budget)
+	j := embeddedJob(t, fidelity.Smoke)
 	j.Dir = runDir(t, isJob)
+	if testing.Short() {
+		j.Keep = func(c fidelity.Cell) bool { return c.Tokens <= 128 }
+	}
 	if isJob {
+		j.Budget, j.Haystack = budgetOf(), userHaystack(t)
 		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
 		j.Result = suite.Record
 	}
@@ -84,10 +84,21 @@ func budgetOf() fidelity.Budget {
 func haystack(t testing.TB) *needle.Haystack {
 	t.Helper()
 	h, err := needle.Opticks()
-	if file, set := suite.Value("ASSAY_HAYSTACK"); set {
-		h, err = needle.FromFile(file)
-	}
 	require.NoError(t, err)
+	return h
+}
+
+// userHaystack is what a job hides needles in.
+func userHaystack(t testing.TB) *needle.Haystack {
+	t.Helper()
+	file, set := suite.Value("ASSAY_HAYSTACK")
+	if !set {
+		return haystack(t)
+	}
+	h, err := needle.FromFile(file)
+	if err != nil {
+		suite.Usage(err)
+	}
 	return h
 }
 
@@ -115,9 +126,8 @@ func shown(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// readGolden returns nil where nothing is recorded for the model.
-func readGolden(model string) (*fidelity.Golden, error) {
-	family := fidelity.GoldenFamily(model)
+// readGolden returns nil where nothing is recorded.
+func readGolden(family string) (*fidelity.Golden, error) {
 	f, err := golden.Read(family)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -44,7 +44,6 @@ type Cell struct {
 
 // Plan is what a run will send. Pairs of cache cells stand next to each other, cold first.
 type Plan struct {
-	Profile string
 	Lengths []int // columns of the grid
 	Depths  []float64
 	Cells   []Cell
@@ -76,7 +75,7 @@ const shortTokens = 96
 // NewPlan lays the cells out for a context window of the given number of tokens (0: unknown, taken
 // as long enough). Cells are ordered from cheap to dear, so that a dead endpoint costs little.
 func NewPlan(b Budget, window int) (Plan, error) {
-	p := Plan{Profile: Profile, Depths: []float64{0, 0.25, 0.5, 0.75, 1}}
+	p := Plan{Depths: []float64{0, 0.25, 0.5, 0.75, 1}}
 	repeats, windowRepeats, cacheRepeats := 1, 4, 4
 	windowLength, cacheLengths := 1024, []int{512, 1024, 2048}
 	lengths := []int{128, 256, 512, 1024, 1536, 2048, 4096}

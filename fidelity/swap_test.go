@@ -69,8 +69,9 @@ type swapLength struct {
 // TestMHCSwap puts every variant of the mHC mix into nano-v4 and compares recall and margins with the golden. By
 // default a slice is run again, exactly; ASSAY_BUDGET=full runs the grid and renews the table by length.
 func TestMHCSwap(t *testing.T) {
+	long(t)
 	const family = "fidelity/mhc-swap"
-	g, err := readGolden("nano-v4")
+	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g)
 	slice := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {

@@ -20,10 +20,13 @@ func (j Job) head(d Done, began time.Time, flightTook time.Duration) report.Run 
 		Identity: []report.Fact{
 			{Label: "host", Text: j.Client.Host()},
 			{Label: "model", Text: d.Flight.Model},
-			{Label: "profile", Text: Profile + ", budget " + string(j.Budget)},
+			{Label: "profile", Text: Slug(j.Haystack.Name) + ", budget " + string(j.Budget)},
 			{Label: "haystack", Text: j.Haystack.Name + " sha256 " + j.Haystack.SHA256[:16]},
 			{Label: "seeds", Text: "PCG by FNV-1a of seed and case ID"},
 		},
+	}
+	if !j.Deterministic { // a server whose model is only known now
+		r.Title += " · " + d.Flight.Model
 	}
 	for _, name := range []string{"chat", "completions", "logprobs", "tokenize", "usage", "cached-tokens", "cache-salt", "window"} {
 		for _, f := range d.Flight.Features {
@@ -98,7 +101,7 @@ func (j Job) goldenFacts(d *Done, golden *Golden) []report.Fact {
 	if golden != nil && jd.Golden.Overall != Absent {
 		return []report.Fact{{Label: "golden", Text: jd.Golden.String()}}
 	}
-	why := "none for " + GoldenFamily(d.Flight.Model)
+	why := "none for " + j.family(d.Flight.Model)
 	if golden != nil {
 		why = golden.Family + " holds no cell with these prompts"
 	}

@@ -12,9 +12,10 @@ import (
 // TestTwins measures recall of the quantised twins: ten cells against each one's golden, the standard plan with
 // ASSAY_BUDGET=full and when -update records it.
 func TestTwins(t *testing.T) {
+	long(t)
 	for _, name := range []string{"nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		t.Run(name, func(t *testing.T) {
-			family := fidelity.GoldenFamily(name)
+			family := familyOf(name)
 			whole := planOf(t, fidelity.Standard, wholePlan)
 			plan := whole.Only(func(c fidelity.Cell) bool {
 				return c.Family == fidelity.Recall && (c.Tokens == 128 || c.Tokens == 256)
@@ -24,14 +25,14 @@ func TestTwins(t *testing.T) {
 				plan = whole
 			}
 			obs := observe(t, load(t, name), name, plan)
-			g, err := readGolden(name)
+			g, err := readGolden(family)
 			require.NoError(t, err)
 			if golden.Updating() && !holds(t, obs, g) {
 				cases, err := fidelity.GoldenCases(obs, fidelity.Noise{Repeats: 2, Source: "float64 engine: TestRepeats wants two runs equal to the bit"})
 				require.NoError(t, err)
 				_, err = golden.Record(family, golden.Doc{Provenance: provenance(t, name), Cases: cases})
 				require.NoError(t, err)
-				g, err = readGolden(name)
+				g, err = readGolden(family)
 				require.NoError(t, err)
 			}
 			require.NotNil(t, g, "goldens/%s.json is missing: run go test ./fidelity -run '^TestTwins$' -update", family)
@@ -63,7 +64,8 @@ func holds(t testing.TB, obs []fidelity.Observation, g *fidelity.Golden) bool {
 // TestTwinsAreNotNano is the planted fault: a twin served under the name of the fp32 model must not hold
 // against its golden, although it loses no needle.
 func TestTwinsAreNotNano(t *testing.T) {
-	g, err := readGolden("nano-v4")
+	long(t)
+	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return c.Family == fidelity.Recall && c.Tokens == 128 })
 	c, err := fidelity.Compare(observe(t, load(t, "nano-v4-mxfp4"), "nano-v4", plan), g)

@@ -192,8 +192,10 @@ func (c *Client) probeTokenize(ctx context.Context, prompt string) (Tokenization
 func (c *Client) probeCache(ctx context.Context, p *Preflight, nonce string) {
 	prompt := probePrompt(nonce + "c")
 	ask := func(salt string) (Count, error) {
-		a, err := c.Chat(ctx, ChatRequest{Messages: []Message{{"user", prompt}},
-			Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"cache_salt": salt}}})
+		a, err := c.Chat(ctx, ChatRequest{
+			Messages: []Message{{"user", prompt}},
+			Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"cache_salt": salt}},
+		})
 		return a.Usage.Cached, err
 	}
 	cached := Feature{Name: "cached-tokens", State: Unknown}
