@@ -38,11 +38,7 @@ func (p *patient) againstBase(ctx context.Context, o Options) error {
 			p.add(Note, f.Kind, f.Tensors, "the base itself: %s", f.Text)
 		}
 	}
-	canonical := make([]string, len(b.tensors))
-	for i, t := range b.tensors {
-		canonical[i] = t.canon
-	}
-	b.learnSchemes(canonical)
+	b.learnSchemes()
 	var list []*tensor
 	total := int64(0)
 	for _, t := range p.tensors {

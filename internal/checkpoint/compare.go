@@ -12,6 +12,26 @@ func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
 	for _, name := range ix.repeated {
 		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; write the index again from the shards", name)
 	}
+	found := 0
+	for _, t := range p.tensors {
+		shard, listed := ix.shardOf[t.stored]
+		switch {
+		case !listed:
+			p.add(Error, KindUnlisted, []string{t.stored}, "%s holds %s, which the weight_map does not list, so loaders will not see it; write the index again from the shards", t.file.Name(), t.stored)
+		case opened[shard] == t.file:
+			found++
+		}
+	}
+	if found < len(ix.names) {
+		p.astray(ix, opened)
+	}
+	if ix.totalSize >= 0 && ix.totalSize != p.held && len(p.lost) == 0 {
+		p.add(Error, KindTotalSize, nil, "metadata.total_size is %d, but the tensors of %d shards have %d bytes; write the index again from the shards", ix.totalSize, len(opened), p.held)
+	}
+}
+
+// astray looks for every listed tensor that is not in its shard.
+func (p *patient) astray(ix *shardIndex, opened map[string]*safetensors.File) {
 	for _, name := range ix.names {
 		shard := ix.shardOf[name]
 		f := opened[shard]
@@ -26,19 +46,6 @@ func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
 			continue
 		}
 		p.add(Error, KindIndexStale, []string{name}, "the weight_map puts %s into %s, and no shard holds it; the index is of another export: write it again from the shards, or fetch the shard again", name, shard)
-	}
-	total := int64(0)
-	for shard, f := range opened {
-		for _, name := range f.Names() {
-			info, _ := f.Tensor(name)
-			total += info.Size
-			if _, listed := ix.shardOf[name]; !listed {
-				p.add(Error, KindUnlisted, []string{name}, "%s holds %s, which the weight_map does not list, so loaders will not see it; write the index again from the shards", shard, name)
-			}
-		}
-	}
-	if ix.totalSize >= 0 && ix.totalSize != total && len(p.lost) == 0 {
-		p.add(Error, KindTotalSize, nil, "metadata.total_size is %d, but the tensors of %d shards have %d bytes; write the index again from the shards", ix.totalSize, len(opened), total)
 	}
 }
 

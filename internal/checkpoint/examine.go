@@ -88,11 +88,7 @@ func (p *patient) readConfig(given []byte) {
 
 // names runs everything that needs headers only and gives the number of tensors that there should be.
 func (p *patient) names() (expected int) {
-	canonical := make([]string, len(p.tensors))
-	for i, t := range p.tensors {
-		canonical[i] = t.canon
-	}
-	p.learnSchemes(canonical)
+	p.learnSchemes()
 	if p.config == nil || p.config.Family == "" {
 		p.namesAlone()
 		p.minorities()

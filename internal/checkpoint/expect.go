@@ -11,6 +11,9 @@ type Want struct {
 	Name  string
 	Shape []int
 	Role  Role
+
+	layer, expert int // -1 outside layers, and for what is no routed expert
+	mtp           bool
 }
 
 // Role says what a tensor is for, and so how it may be stored.
@@ -42,22 +45,29 @@ func (c Config) Wants() []Want {
 
 // wishes builds a list with a common prefix.
 type wishes struct {
-	list   []Want
-	prefix string
+	list          []Want
+	prefix        string
+	layer, expert int
+	mtp           bool
+}
+
+// at sets the layer that the next tensors are of; -1 is outside layers.
+func (w *wishes) at(prefix string, layer int, mtp bool) {
+	w.prefix, w.layer, w.expert, w.mtp = prefix, layer, -1, mtp
 }
 
 func (w *wishes) add(role Role, name string, shape ...int) {
-	w.list = append(w.list, Want{w.prefix + name, slices.Clone(shape), role})
+	w.list = append(w.list, Want{w.prefix + name, slices.Clone(shape), role, w.layer, w.expert, w.mtp})
 }
 
 func (c Config) wantsV4() []Want {
 	w := &wishes{list: make([]Want, 0, 64+(c.Layers+c.MTP)*(40+3*c.Experts))}
 	for i := range c.Layers {
-		w.prefix = "layers." + strconv.Itoa(i) + "."
+		w.at("layers."+strconv.Itoa(i)+".", i, false)
 		c.blockV4(w, c.Ratios[i], c.Sparse[i], c.Hash[i])
 	}
 	for i := range c.MTP {
-		w.prefix = "mtp." + strconv.Itoa(i) + "."
+		w.at("mtp."+strconv.Itoa(i)+".", i, true)
 		c.blockV4(w, 0, false, false)
 		w.add(Linear, "e_proj.weight", c.Hidden, c.Hidden)
 		w.add(Linear, "h_proj.weight", c.Hidden, c.Hidden)
@@ -66,7 +76,7 @@ func (c Config) wantsV4() []Want {
 		}
 		c.headHC(w)
 	}
-	w.prefix = ""
+	w.at("", -1, false)
 	w.add(Matrix, "embed.weight", c.Vocab, c.Hidden)
 	w.add(Matrix, "head.weight", c.Vocab, c.Hidden)
 	w.add(Vector, "norm.weight", c.Hidden)
@@ -136,6 +146,8 @@ func (c Config) experts(w *wishes) {
 	}
 	part(Linear, "ffn.shared_experts.", c.Shared*c.Inner)
 	for e := range c.Experts {
+		w.expert = e
 		part(Expert, "ffn.experts."+strconv.Itoa(e)+".", c.Inner)
 	}
+	w.expert = -1
 }

@@ -8,7 +8,7 @@ import "strconv"
 func (c Config) wantsV32() []Want {
 	w := &wishes{}
 	for i := range c.Layers + c.MTP {
-		w.prefix = "layers." + strconv.Itoa(i) + "."
+		w.at("layers."+strconv.Itoa(i)+".", i, false)
 		c.attentionV32(w)
 		if i < c.Dense {
 			w.add(Linear, "ffn.w1.weight", c.DenseInner, c.Hidden)
@@ -28,7 +28,7 @@ func (c Config) wantsV32() []Want {
 			w.add(Matrix, "embed_tokens.weight", c.Vocab, c.Hidden)
 		}
 	}
-	w.prefix = ""
+	w.at("", -1, false)
 	w.add(Matrix, "embed.weight", c.Vocab, c.Hidden)
 	w.add(Matrix, "head.weight", c.Vocab, c.Hidden)
 	w.add(Vector, "norm.weight", c.Hidden)

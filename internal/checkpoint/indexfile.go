@@ -126,12 +126,11 @@ func (ix *shardIndex) pairs(b []byte) (rest []byte, ok bool) {
 
 func (ix *shardIndex) enter(name, shard string, known map[string]bool) {
 	before := len(ix.shardOf)
-	if _, twice := ix.shardOf[name]; twice {
-		ix.repeated = append(ix.repeated, name)
-	}
 	ix.shardOf[name] = shard
 	if len(ix.shardOf) > before {
 		ix.names = append(ix.names, name)
+	} else {
+		ix.repeated = append(ix.repeated, name)
 	}
 	if len(ix.shards) > 0 && ix.shards[len(ix.shards)-1] == shard {
 		return

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io/fs"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assay-suite/assay/safetensors"
@@ -30,6 +33,8 @@ type tensor struct {
 	info                 *safetensors.Info
 	file                 *safetensors.File
 	scan                 result
+	known                bool  // called for by the config
+	want                 *Want // what the config says of it; nil for scales
 }
 
 // rows and cols are the stored sizes of a matrix; 1 row for everything else.
@@ -58,12 +63,12 @@ type patient struct {
 	lost       map[string]bool    // shards that could not be opened: their tensors are excused
 	lostNames  map[string]bool    // canonical names in lost shards
 	config     *Config
-	wants      map[string]Want
 	schemes    map[string]siblings // class of a weight to the scales beside most of its members
 	skipped    []string
 	blamed     map[*tensor]bool // weights whose magnitude has been reported
 	deviations []Deviation
-	bytes      int64
+	bytes      int64 // of tensors, each once
+	held       int64 // of tensors, as often as they are stored
 	started    time.Time
 }
 
@@ -91,25 +96,47 @@ func (p *patient) load(progress func(Progress)) error {
 		return errors.New("the folder holds no safetensors file that an index names, nor " + singleFile + "; give the folder of the weights")
 	}
 	slices.Sort(shards)
-	opened := map[string]*safetensors.File{}
-	for i, shard := range shards {
-		f, err := safetensors.OpenFS(p.fsys, shard)
-		if err != nil {
+	opened := openAll(p.fsys, shards)
+	byName := map[string]*safetensors.File{}
+	for i, o := range opened {
+		if o.err != nil {
 			if ix == nil && name == "" {
-				return err // nothing but this file: the folder is no checkpoint
+				return o.err // nothing but this file: the folder is no checkpoint
 			}
-			p.unopened(shard, err)
+			p.unopened(shards[i], o.err)
 			continue
 		}
-		opened[shard] = f
-		p.files = append(p.files, f)
-		p.enter(f)
+		byName[shards[i]] = o.file
+		p.files = append(p.files, o.file)
+		p.enter(o.file)
 		report(progress, "headers", int64(i+1), int64(len(shards)), p.started)
 	}
 	if ix != nil {
-		p.compare(ix, opened)
+		p.compare(ix, byName)
 	}
 	return nil
+}
+
+// openedFile is a shard or why there is none.
+type openedFile struct {
+	file *safetensors.File
+	err  error
+}
+
+// openAll reads the headers of all shards, which are most of the work on a checkpoint's names.
+func openAll(fsys fs.FS, shards []string) []openedFile {
+	out := make([]openedFile, len(shards))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(shards)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(shards); i = next.Add(1) - 1 {
+				out[i].file, out[i].err = safetensors.OpenFS(fsys, shards[i])
+			}
+		})
+	}
+	wg.Wait()
+	return out
 }
 
 // unopened blames a shard that is not there or not whole.
@@ -126,8 +153,10 @@ func (p *patient) unopened(shard string, err error) {
 func (p *patient) enter(f *safetensors.File) {
 	for _, name := range f.Names() {
 		info, _ := f.Tensor(name)
-		t := p.newTensor(name)
+		made := p.newTensor(name)
+		t := &made
 		t.info, t.file = &info, f
+		p.held += info.Size
 		other := p.byCanon[t.canon]
 		switch {
 		case other == nil:
@@ -146,8 +175,8 @@ func (p *patient) enter(f *safetensors.File) {
 
 // newTensor places a name. Layers behind the config's last are the MTP layers of the Hugging Face spelling
 // and peers of each other only.
-func (p *patient) newTensor(stored string) *tensor {
-	t := &tensor{stored: stored, canon: Canonical(stored)}
+func (p *patient) newTensor(stored string) tensor {
+	t := tensor{stored: stored, canon: Canonical(stored)}
 	var rest string
 	t.layer, t.mtp, t.expert, rest = place(t.canon)
 	switch {

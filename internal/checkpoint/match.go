@@ -8,28 +8,31 @@ import (
 // nothing else. It gives the number of tensors that there should be.
 func (p *patient) matchNames() int {
 	wants := p.config.Wants()
-	p.wants = make(map[string]Want, len(wants))
 	lostLayers, lostExperts := p.extent(wants)
 	expected := 0
-	allowed := make(map[string]struct{}, 2*len(wants))
-	for _, w := range wants {
-		p.wants[w.Name] = w
-		layer, mtp, expert, _ := place(w.Name)
-		counted := !mtp && lostLayers[layer] || !mtp && expert >= 0 && lostExperts[expert]
-		expected += p.require(w.Name, counted)
-		allowed[w.Name] = struct{}{}
-		if scheme := p.schemeFor(w.Name); scheme != 0 {
+	for i := range wants {
+		w := &wants[i]
+		counted := !w.mtp && (lostLayers[w.layer] || w.expert >= 0 && lostExperts[w.expert])
+		t := p.require(w.Name, counted)
+		if t != nil {
+			t.want = w
+		}
+		expected++
+		if w.Role != Linear && w.Role != Expert && (t == nil || t.info == nil || isFloat(t.info.DType)) {
+			continue
+		}
+		if scheme := p.schemeFor(t, w.Name); scheme != 0 {
 			stem := strings.TrimSuffix(w.Name, ".weight")
 			for _, s := range siblingSuffix {
 				if scheme&s.bit != 0 {
-					expected += p.require(stem+s.suffix, counted)
-					allowed[stem+s.suffix] = struct{}{}
+					expected++
+					p.require(stem+s.suffix, counted)
 				}
 			}
 		}
 	}
 	for _, t := range p.tensors {
-		if _, ok := allowed[t.canon]; !ok {
+		if !t.known {
 			p.extra(t, lostLayers, lostExperts)
 		}
 	}
@@ -38,11 +41,14 @@ func (p *patient) matchNames() int {
 
 // schemeFor gives the scales that must stand beside a weight: those of its class, none where the weight is
 // known to be stored in a float dtype.
-func (p *patient) schemeFor(canon string) siblings {
-	if t := p.byCanon[canon]; t != nil && t.info != nil && isFloat(t.info.DType) {
+func (p *patient) schemeFor(t *tensor, canon string) siblings {
+	if t == nil {
+		return p.schemes[p.newTensor(canon).class]
+	}
+	if t.info != nil && isFloat(t.info.DType) {
 		return 0
 	}
-	return p.schemes[p.class(canon)]
+	return p.schemes[t.class]
 }
 
 // extent compares how many layers and experts there are with what the config says, and gives those on one
@@ -63,10 +69,10 @@ func (p *patient) extent(wants []Want) (layers, experts map[int]bool) {
 			}
 		}
 	}
-	for _, w := range wants {
-		if layer, mtp, expert, _ := place(w.Name); !mtp {
-			want.see(layer)
-			wantE.see(expert)
+	for i := range wants {
+		if w := &wants[i]; !w.mtp {
+			want.see(w.layer)
+			wantE.see(w.expert)
 		}
 	}
 	layers, experts = have.differ(want), haveE.differ(wantE)
@@ -114,10 +120,15 @@ func (s *span) differ(o span) map[int]bool {
 	return out
 }
 
-// require reports a tensor that is not there, unless its whole layer or its shard has been blamed.
-func (p *patient) require(canon string, counted bool) int {
-	if counted || p.byCanon[canon] != nil || p.excused(canon) {
-		return 1
+// require looks up a tensor and reports one that is not there, unless its whole layer or its shard has been
+// blamed.
+func (p *patient) require(canon string, counted bool) *tensor {
+	if t := p.byCanon[canon]; t != nil {
+		t.known = true
+		return t
+	}
+	if counted || p.excused(canon) {
+		return nil
 	}
 	kind, fix := KindMissing, "fetch or convert the checkpoint again"
 	switch {
@@ -131,7 +142,7 @@ func (p *patient) require(canon string, counted bool) int {
 		}
 	}
 	p.add(Error, kind, []string{canon}, "%s is not there; %s", canon, fix)
-	return 1
+	return nil
 }
 
 // excused tells whether the index puts a tensor into a shard that could not be opened.
@@ -170,7 +181,7 @@ func (p *patient) extra(t *tensor, layers, experts map[int]bool) {
 // routing by table or bias.
 func (p *patient) namesAlone() {
 	for _, t := range p.tensors {
-		scheme := p.schemeFor(t.canon)
+		scheme := p.schemeFor(t, t.canon)
 		stem := strings.TrimSuffix(t.canon, ".weight")
 		if scheme != 0 {
 			for _, s := range siblingSuffix {

@@ -35,7 +35,7 @@ func weightOf(name string) (weight string, bit siblings) {
 
 // learnSchemes tells for every class of weights which scales more than half of its members have. A single
 // lost or left-over scale is then a deviation from its class, in whatever scheme the class is stored.
-func (p *patient) learnSchemes(canonical []string) {
+func (p *patient) learnSchemes() {
 	type tally struct {
 		weights int
 		with    [len(siblingSuffix)]int
@@ -49,12 +49,12 @@ func (p *patient) learnSchemes(canonical []string) {
 		}
 		return t
 	}
-	for _, name := range canonical {
-		if strings.HasSuffix(name, ".weight") {
-			of(p.class(name)).weights++
+	for _, t := range p.tensors {
+		if strings.HasSuffix(t.class, ".weight") {
+			of(t.class).weights++
 			continue
 		}
-		weight, bit := weightOf(p.class(name))
+		weight, bit := weightOf(t.class)
 		for i, s := range siblingSuffix {
 			if s.bit == bit {
 				of(weight).with[i]++
@@ -73,12 +73,4 @@ func (p *patient) learnSchemes(canonical []string) {
 			p.schemes[class] = set
 		}
 	}
-}
-
-// class is classOf, without working it out again for tensors that are there.
-func (p *patient) class(canon string) string {
-	if t := p.byCanon[canon]; t != nil {
-		return t.class
-	}
-	return p.newTensor(canon).class
 }

@@ -88,8 +88,8 @@ func isFloat(d safetensors.DType) bool {
 // matchStorage holds shapes and dtypes against the config, and dtypes against the majority of the class.
 func (p *patient) matchStorage() {
 	for _, t := range p.tensors {
-		w, wanted := p.wants[t.canon]
-		if !wanted {
+		w := t.want
+		if w == nil {
 			continue
 		}
 		if !slices.Contains(allowed(w.Role), t.info.DType) {
