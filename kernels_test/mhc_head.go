@@ -2,7 +2,7 @@ package kernels
 
 import "math"
 
-// The collapse after the last layer: as mhc_pre with n rows of fn, no post and no Sinkhorn (math-spec 7.3).
+// The collapse after the last layer: as mhc_pre with n rows of fn, no post and no Sinkhorn (docs/sources.md, mHC).
 var mhcHead = Family{
 	Op: "mhc_head", Slug: "mhc-head", Test: "TestMHCHead",
 	Claim: "y MUST lie within what the declared contract of the mixing GEMM allows after norm, gate and collapse in fp32, and follow from the operands alone",

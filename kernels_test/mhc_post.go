@@ -1,6 +1,6 @@
 package kernels
 
-// The spread after a sublayer (math-spec 7.2). It has no GEMM, so that one contract, fp32, is all there is.
+// The spread after a sublayer (docs/sources.md, mHC). It has no GEMM, so that one contract, fp32, is all there is.
 var mhcPost = Family{
 	Op: "mhc_post", Slug: "mhc-post", Test: "TestMHCPost",
 	Claim: "every stream MUST be post_k f + sum_j comb[j,k] X[j] within five fp32 roundings of its terms, and follow from the operands alone",

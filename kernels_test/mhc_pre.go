@@ -1,6 +1,6 @@
 package kernels
 
-// The collapse before a sublayer: mixing GEMM, norm, gates, Sinkhorn, weighted sum (math-spec 7.1).
+// The collapse before a sublayer: mixing GEMM, norm, gates, Sinkhorn, weighted sum (docs/sources.md, mHC).
 var mhcPre = Family{
 	Op: "mhc_pre", Slug: "mhc-pre", Test: "TestMHCPre",
 	Claim: "y, post and comb MUST lie within what the declared contract of the mixing GEMM allows after norm, gates and Sinkhorn in fp32, and follow from the operands alone",

@@ -103,7 +103,7 @@ var contractPlants = []Plant{
 		On: mixing, Declared: []string{"bf16"}, Runs: reading(numerics.MHCBF16(), format.RZ),
 	},
 	{
-		Name: "tf32-rna-declared-tf32-rn", Effect: "ties go away from zero in TF32 where ties to even are declared", Origin: "TileKernels adds 0x1000 to the bits (math-spec 7.4)",
+		Name: "tf32-rna-declared-tf32-rn", Effect: "ties go away from zero in TF32 where ties to even are declared", Origin: "TileKernels adds 0x1000 to the bits (docs/sources.md, mHC)",
 		On: mixing, Declared: []string{"tf32-rn"}, Runs: reading(numerics.MHCTF32(), format.RNA),
 	},
 }

@@ -19,7 +19,7 @@ func around(change func(exact splitter) splitter) func(oracle.Ops) oracle.Ops {
 // operatorPlants are small variants of the operators.
 var operatorPlants = []Plant{
 	{
-		Name: "pre-eps-missing", Effect: "the gate before the sublayer lacks its eps; Sinkhorn keeps it", Origin: "E3 of math-spec", On: mixing,
+		Name: "pre-eps-missing", Effect: "the gate before the sublayer lacks its eps; Sinkhorn keeps it", Origin: "eps missing on pre: the first revision in huggingface/transformers", On: mixing,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact, head := ops.HCSplit, ops.HCHead
 			ops.HCSplit = func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {

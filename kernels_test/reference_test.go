@@ -10,7 +10,7 @@ import (
 )
 
 // What the suites expect MUST be the closed form where there is one. Zero rows have mixes 0, so that post is 2·sigmoid(base),
-// whatever fn is; equal logits give a comb of (1-1e-6)/4 (math-spec 7.5: 0.2499998).
+// whatever fn is; equal logits give a comb of (1-1e-6)/4 (docs/sources.md: 0.2499998).
 func TestExpectedClosedForms(t *testing.T) {
 	uniform, err := kernels.NewBench(find(t, "kernels/mhc-pre/uniform-comb/nano-t2/fp32"))
 	require.NoError(t, err)
