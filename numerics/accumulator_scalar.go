@@ -97,27 +97,3 @@ func (a Accumulator) pairwise(x, w []float64) float64 {
 	h := (len(x) + 1) / 2
 	return a.round(a.pairwise(x[:h], w[:h]) + a.pairwise(x[h:], w[h:]))
 }
-
-// gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] for row-major x [M,K] and w [N,K] of stored operands; fx and fw are
-// their formats, whose smallest exponent is where subnormals stop being normalised. The result is row-major [M,N].
-func (a Accumulator) gemm(x, w []float64, m, n, k int, fx, fw format.Format) []float64 {
-	rows := make([]operand, m)
-	for i := range rows {
-		rows[i] = newOperand(x[i*k:(i+1)*k], minExponent(fx))
-	}
-	out := make([]float64, m*n)
-	for j := range n {
-		col := newOperand(w[j*k:(j+1)*k], minExponent(fw))
-		for i := range rows {
-			out[i*n+j] = a.dot(rows[i], col)
-		}
-	}
-	return out
-}
-
-func minExponent(f format.Format) int {
-	if f.ExpBits == 0 {
-		return noSubnormals // the zero Format: unknown
-	}
-	return exponent(f.MinNormal())
-}

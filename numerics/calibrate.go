@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/assay-suite/assay/numerics/format"
 )
 
 // DefaultRisk is the risk of a correct result being rejected by the calibrated gates of one trial where Trial.Risk is 0. Counting at risks
@@ -60,7 +62,8 @@ type calibration struct {
 // channels (measured: 12 to 27 %).
 //
 // Bias: the mean of e in ulp, once as signed and once towards the sign of y*, where truncation and scale errors show. Limits reach
-// from the ensemble's limits to 0, since a kernel less biased than its contract is not at fault. The standard deviation is at
+// from the ensemble's limits to those around y* rounded to the output format, since a kernel less biased than its contract is not at
+// fault. The standard deviation is at
 // least that of the output's rounding, 1/sqrt(12 n), where the contract stores intermediates in a format of its own; else the
 // output's rounding is the same function of nearly the same sum for candidate and members, differences are single flips, and it is
 // at least that of one flip in the mean, sqrt(max(1, flips))/n.
@@ -107,8 +110,14 @@ func (t Trial) calibrate(c Contract) calibration {
 	out := calibration{n: len(use)}
 	out.relative = predict(ln[0], ln[1:], risk, 1/math.Sqrt(2*n)) // one-sided at risk/2
 	out.relative.Low = math.Inf(-1)
-	out.signed = towardsZero(predict(signed[0], signed[1:], risk/4, floor))
-	out.magnified = towardsZero(predict(magnified[0], magnified[1:], risk/4, floor))
+	var ideal, idealMagnified float64
+	for _, i := range use {
+		e := c.Output().RoundTo(t.Want[i], format.RN, format.Saturate) - t.Want[i]
+		ideal += e / units[i] / n
+		idealMagnified += math.Copysign(e, e*t.Want[i]) / units[i] / n
+	}
+	out.signed = reach(predict(signed[0], signed[1:], risk/4, floor), ideal)
+	out.magnified = reach(predict(magnified[0], magnified[1:], risk/4, floor), idealMagnified)
 	var others float64
 	for _, r := range rms[1:] {
 		others += r / float64(m-1)
@@ -117,10 +126,10 @@ func (t Trial) calibrate(c Contract) calibration {
 	return out
 }
 
-// towardsZero widens limits to 0 and as far beyond it as they are wide.
-func towardsZero(c Calibrated) Calibrated {
+// reach widens limits to those around an ideal result.
+func reach(c Calibrated, ideal float64) Calibrated {
 	half := (c.High - c.Low) / 2
-	c.Low, c.High = math.Min(c.Low, -half), math.Max(c.High, half)
+	c.Low, c.High = math.Min(c.Low, ideal-half), math.Max(c.High, ideal+half)
 	return c
 }
 
