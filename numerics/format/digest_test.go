@@ -3,8 +3,10 @@ package format_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,4 +105,35 @@ func TestConvertSeesOneWrongWord(t *testing.T) {
 		return st.at(w)
 	})
 	require.ErrorContains(t, err, "Encode of 3")
+}
+
+// The digests of NVIDIA's own conversions over all 2^32 words, recorded on an H200 with
+// testdata/h200_digests.py, are those that the exhaustive run committed.
+func TestHardwareDigests(t *testing.T) {
+	raw, err := os.ReadFile("testdata/h200_digests.json")
+	require.NoError(t, err)
+	var recorded struct {
+		Conversions map[string]struct {
+			Instruction, SHA256, NaN string
+		}
+	}
+	require.NoError(t, json.Unmarshal(raw, &recorded))
+	require.Len(t, recorded.Conversions, 9)
+	file, err := golden.Read("numerics/format-exhaustive")
+	require.NoError(t, err)
+	require.Len(t, file.Cases, len(conversions), "every conversion has been run exhaustively")
+	for _, c := range conversions {
+		ours, ok := file.Cases[c.name()].(map[string]any)
+		require.True(t, ok, c.name())
+		theirs, ok := recorded.Conversions[c.name()]
+		if !ok {
+			continue
+		}
+		delete(recorded.Conversions, c.name())
+		require.Equal(t, fmt.Sprintf("%#x", c.nan), theirs.NaN)
+		if ours["sha256"] != theirs.SHA256 {
+			t.Errorf("%s: all words have digest %v, %s gave %v", c.name(), ours["sha256"], theirs.Instruction, theirs.SHA256)
+		}
+	}
+	require.Empty(t, recorded.Conversions, "each recording belongs to a conversion")
 }
