@@ -108,7 +108,7 @@ func scaled(t Trial, c Contract, at []int) (Cause, bool) {
 	}
 	off := func(s candidate) float64 { return math.Abs(scale/s.factor - 1) }
 	best := slices.MinFunc(named, func(a, b candidate) int { return cmp.Or(cmp.Compare(off(a), off(b)), cmp.Compare(a.name, b.name)) })
-	why := fmt.Sprintf("one factor of %.5g explains the difference but %.2g of it", scale, left/math.Abs(scale-1))
+	why := fmt.Sprintf("one factor of %.7g explains the difference but %.2g of it", scale, left/math.Abs(scale-1))
 	if off(best) <= math.Min(0.005, 4*left/math.Sqrt(float64(len(at)))+c.Output().U()) {
 		return Cause{best.name, why}, true
 	}

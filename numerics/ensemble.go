@@ -8,9 +8,9 @@ import (
 )
 
 // Ensemble emulates count reorderings of out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: the same accumulator over the products in an
-// order drawn from the seed, one order for all outputs of a member, as a kernel has. Where the contract promises no order, every second
-// member adds in 2 to 8 splits and the others in one chain, the order with the largest errors, so that a kernel of either kind is
-// foreseen. It returns count outputs [M,N]: what Trial.Ensemble takes.
+// order drawn from the seed, one order for all outputs of a member, as a kernel has. Where the contract promises no order, members add in one
+// chain, the order with the largest errors: a kernel that adds in splits or pairwise has smaller ones, which no gate holds against
+// it. It returns count outputs [M,N]: what Trial.Ensemble takes.
 func (c Contract) Ensemble(x, w []float64, m, n, k, count int, seed uint64) ([][]float64, error) {
 	if err := c.checkGemm(x, w, m, n, k); err != nil {
 		return nil, fmt.Errorf("reorderings of contract %q: %w", c.Name, err)
@@ -28,9 +28,6 @@ func (c Contract) Ensemble(x, w []float64, m, n, k, count int, seed uint64) ([][
 		acc := c.Acc
 		if acc.Order == Unknown && acc.Block == 0 {
 			acc.Order = Sequential
-			if s := rng.IntN(7) + 2; i%2 == 1 && k > 8*s && len(acc.Splits) == 0 {
-				acc.Splits = []Split{{Size: (k + s - 1) / s}}
-			}
 		}
 		outs[i] = acc.gemm(px, pw, m, n, k, ox.Format, ow.Format)
 		for j, v := range outs[i] {

@@ -167,8 +167,8 @@ func attentionMutants(needle bool) func(testing.TB, *rand.Rand) specimen {
 		for i := range numerics.MinEnsemble + 1 {
 			m := good
 			m.seed = rng.Uint64() | 1
-			if i%2 == 1 {
-				m.splits = 2 + rng.IntN(7)
+			if i == numerics.MinEnsemble {
+				m.splits = 1 + rng.IntN(8)
 			}
 			y := stored16(m.run())
 			if i == numerics.MinEnsemble {

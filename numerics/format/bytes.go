@@ -74,9 +74,9 @@ func AppendFloat32(dst []float32, f Format, raw []byte) ([]float32, error) {
 			out[i] = math.Float32frombits(fp16Word(uint32(binary.LittleEndian.Uint16(raw[2*i:]))))
 		}
 	case f.WithNaNCode(FP32.NaNCode) == FP32:
-		for i := range out {
-			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		}
+		decode32(out, raw, math.MaxUint32)
+	case f.WithNaNCode(TF32.NaNCode) == TF32:
+		decode32(out, raw, ^uint32(1<<13-1))
 	case f.WithNaNCode(E2M1.NaNCode) == E2M1:
 		for i, b := range raw {
 			*(*[2]float32)(out[2*i:]) = pairsE2M1[b]

@@ -62,18 +62,11 @@ func AppendEncoded(dst []byte, f Format, x []float32, r Rounding, s Saturation) 
 // encode8Go encodes as many values as both slices hold.
 func encode8Go(dst []byte, x []float32, k *narrow) {
 	c := *k
-	for len(dst) >= 8 && len(x) >= 8 {
-		v := (*[8]float32)(x)
-		var w uint64
-		w = uint64(c.code(math.Float32bits(v[0]))) | uint64(c.code(math.Float32bits(v[1])))<<8
-		w |= uint64(c.code(math.Float32bits(v[2])))<<16 | uint64(c.code(math.Float32bits(v[3])))<<24
-		w |= uint64(c.code(math.Float32bits(v[4])))<<32 | uint64(c.code(math.Float32bits(v[5])))<<40
-		w |= uint64(c.code(math.Float32bits(v[6])))<<48 | uint64(c.code(math.Float32bits(v[7])))<<56
-		binary.LittleEndian.PutUint64(dst, w)
-		dst, x = dst[8:], x[8:]
-	}
-	for i := range min(len(dst), len(x)) {
-		dst[i] = byte(c.code(math.Float32bits(x[i])))
+	dst = dst[:min(len(dst), len(x))]
+	x = x[:len(dst)]
+	for i, v := range x {
+		w := math.Float32bits(v)
+		dst[i] = byte(c.special(w, c.round(w&0x7fffffff)))
 	}
 }
 

@@ -22,10 +22,10 @@ func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-// The assembly handles n values, n a positive multiple of 8.
+// The assembly handles n values, n a positive multiple of 8; of 32 for decode8AVX2.
 
 //go:noescape
-func decode8AVX2(dst *float32, src *byte, n int, k *widen)
+func decode8AVX2(dst *float32, src *byte, n int, p *planes)
 
 //go:noescape
 func decode16AVX2(dst *float32, src *byte, n int)
@@ -37,9 +37,9 @@ func encode8AVX2(dst *byte, src *float32, n int, k *narrow)
 func encode16AVX2(dst *byte, src *float32, n int, nan uint32)
 
 func decode8(dst []float32, raw []byte, w *wide8) {
-	n := min(len(dst), len(raw)) &^ 7
+	n := min(len(dst), len(raw)) &^ 31
 	if hasAVX2 && n > 0 {
-		decode8AVX2(&dst[0], &raw[0], n, &w.k)
+		decode8AVX2(&dst[0], &raw[0], n, w.p)
 		dst, raw = dst[n:], raw[n:]
 	}
 	decode8Go(dst, raw, w)

@@ -20,47 +20,65 @@ TEXT ·xgetbv(SB), NOSPLIT, $0-4
 	MOVL AX, ret+0(FP)
 	RET
 
-// func decode8AVX2(dst *float32, src *byte, n int, k *widen)
-// The arithmetic of widen.word on eight codes at a time.
+// func decode8AVX2(dst *float32, src *byte, n int, p *planes)
+// Bytes 0 to 31 of a register hold the upper and lower bytes of 32 bf16 numbers; interleaving them,
+// and then the words with zeros, gives fp32 numbers, four to each half of a register.
 TEXT ·decode8AVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
-	MOVQ k+24(FP), DX
-	VPBROADCASTD 0(DX), Y8   // sign
-	VPBROADCASTD 4(DX), Y9   // mag
-	VPBROADCASTD 8(DX), Y10  // normal
-	VPBROADCASTD 12(DX), Y11 // sub
-	VPBROADCASTD 16(DX), Y12 // magic
-	VPBROADCASTD 20(DX), Y13 // and
-	VPBROADCASTD 24(DX), Y14 // xor
-	VPBROADCASTD 28(DX), Y15 // limit
-	VPBROADCASTD 32(DX), Y7  // or
-	VPBROADCASTD 36(DX), Y6  // lastSub
-	VMOVD        40(DX), X5  // shift
+	MOVQ    dst+0(FP), DI
+	MOVQ    src+8(FP), SI
+	MOVQ    n+16(FP), CX
+	MOVQ    p+24(FP), DX
+	VMOVDQU 0(DX), Y15   // nibble
+	VMOVDQU 32(DX), Y14  // high
+	VMOVDQU 64(DX), Y13  // lowUpper
+	VMOVDQU 96(DX), Y12  // lowLower
+	VMOVDQU 128(DX), Y11 // mag
+	VMOVDQU 160(DX), Y10 // sat
+	VMOVDQU 192(DX), Y9  // subUpper
+	VMOVDQU 224(DX), Y8  // subLower
+	VMOVDQU 320(DX), Y7  // limit
+	VPXOR   Y6, Y6, Y6
 
 decode8loop:
-	VPMOVZXBD (SI), Y0
-	VPSLLD    $24, Y0, Y1
-	VPAND     Y8, Y1, Y1      // sign
-	VPSLLD    X5, Y0, Y2
-	VPAND     Y9, Y2, Y2      // magnitude in place
-	VPADDD    Y10, Y2, Y3     // as a normal value
-	VPADDD    Y11, Y2, Y4
-	VSUBPS    Y12, Y4, Y4     // as a subnormal one
-	VPCMPGTD  Y6, Y2, Y2      // normal?
-	VBLENDVPS Y2, Y3, Y4, Y4
-	VPAND     Y13, Y0, Y0
-	VPXOR     Y14, Y0, Y0
-	VPCMPGTD  Y15, Y0, Y0     // special?
-	VPAND     Y7, Y0, Y0
-	VPOR      Y1, Y0, Y0
-	VPOR      Y0, Y4, Y4
-	VMOVUPS   Y4, (DI)
-	ADDQ      $8, SI
-	ADDQ      $32, DI
-	SUBQ      $8, CX
-	JG        decode8loop
+	VMOVDQU      (SI), Y0
+	VPSRLW       $4, Y0, Y1
+	VPAND        Y15, Y1, Y1     // high nibble
+	VPAND        Y15, Y0, Y2     // low nibble
+	VPSHUFB      Y1, Y14, Y1
+	VPSHUFB      Y2, Y13, Y3
+	VPSHUFB      Y2, Y12, Y2     // lower bytes
+	VPADDB       Y3, Y1, Y1      // upper bytes
+	VPAND        Y11, Y0, Y3
+	VPADDUSB     Y10, Y3, Y3
+	VPSHUFB      Y3, Y9, Y4
+	VPSHUFB      Y3, Y8, Y3
+	VPXOR        Y4, Y1, Y1
+	VPXOR        Y3, Y2, Y2
+	VPAND        256(DX), Y0, Y0
+	VPXOR        288(DX), Y0, Y0
+	VPCMPGTB     Y7, Y0, Y0      // special?
+	VPAND        352(DX), Y0, Y3
+	VPAND        384(DX), Y0, Y0
+	VPOR         Y3, Y2, Y2
+	VPOR         Y0, Y1, Y1
+	VPUNPCKLBW   Y1, Y2, Y3      // bf16 numbers 0-7, 16-23
+	VPUNPCKHBW   Y1, Y2, Y4      // 8-15, 24-31
+	VPUNPCKLWD   Y3, Y6, Y0      // fp32 numbers 0-3, 16-19
+	VPUNPCKHWD   Y3, Y6, Y1      // 4-7, 20-23
+	VPUNPCKLWD   Y4, Y6, Y2      // 8-11, 24-27
+	VPUNPCKHWD   Y4, Y6, Y3      // 12-15, 28-31
+	VMOVDQU      X0, (DI)
+	VMOVDQU      X1, 16(DI)
+	VMOVDQU      X2, 32(DI)
+	VMOVDQU      X3, 48(DI)
+	VEXTRACTI128 $1, Y0, 64(DI)
+	VEXTRACTI128 $1, Y1, 80(DI)
+	VEXTRACTI128 $1, Y2, 96(DI)
+	VEXTRACTI128 $1, Y3, 112(DI)
+	ADDQ         $32, SI
+	ADDQ         $128, DI
+	SUBQ         $32, CX
+	JG           decode8loop
 	VZEROUPPER
 	RET
 

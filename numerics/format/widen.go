@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// widen holds what decoding an 8-bit format to fp32 by integer arithmetic needs. The assembly reads
-// the fields by their offsets.
+// widen holds what decoding an 8-bit format to fp32 by integer arithmetic needs.
 //
 // The magnitude bits, moved to where fp32 keeps them, become a normal value by adding the difference
 // of the biases. A subnormal gets the exponent of the smallest normal value, whose implicit 1 a
@@ -58,10 +57,65 @@ func (k *widen) word(c uint32) uint32 {
 	return r | c<<24&k.sign
 }
 
-// wide8 is how to decode one 8-bit format fast: by table, or by the arithmetic the table came from.
+// planes decodes 32 codes at a time, byte by byte: every value of an 8-bit format is a bf16 number,
+// whose upper and lower byte are looked up separately, by 16-entry tables. A normal value is a sum
+// of two terms, one for each nibble of its code. For subnormals, which are the smallest magnitudes,
+// a saturating addition turns the magnitude into an index below 128, and others into one that looks
+// up 0; what is found there is the difference to the sum. The assembly reads the rows by their
+// offsets; each table is there twice, for the two halves of a register.
+type planes struct {
+	nibble   [32]byte // 0x0f
+	high     [32]byte // table: upper byte of the term of the high nibble, with the sign
+	lowUpper [32]byte // table: upper byte of the term of the low nibble
+	lowLower [32]byte // table: lower byte
+	mag      [32]byte // magnitude bits
+	sat      [32]byte // added to a magnitude with saturation
+	subUpper [32]byte // table: difference of a subnormal's upper byte
+	subLower [32]byte // table: of its lower byte
+	and, xor [32]byte // a code is special if (code & and) ^ xor, as signed bytes, is
+	limit    [32]byte // larger than limit
+	orLower  [32]byte // bits that a special code's lower byte gets
+	orUpper  [32]byte // and its upper byte
+}
+
+// newPlanes derives the tables.
+func newPlanes(k *widen) *planes {
+	p := &planes{}
+	fill := func(row *[32]byte, b uint32) {
+		for i := range row {
+			row[i] = byte(b)
+		}
+	}
+	mag := k.mag >> k.shift
+	last := k.lastSub >> k.shift // the largest subnormal magnitude, less than 8
+	base := func(c uint32) uint32 { return ((c&mag)<<k.shift + k.normal) >> 16 }
+	fill(&p.nibble, 0x0f)
+	fill(&p.mag, mag)
+	fill(&p.sat, 0x7f-last)
+	fill(&p.and, k.and)
+	fill(&p.xor, k.xor^0x80*(k.limit>>7)) // a limit of 0xfe, unsigned, is one of 0x7e after flipping the top bit
+	fill(&p.limit, k.limit&0x7f)
+	fill(&p.orLower, k.or>>16&0xff)
+	fill(&p.orUpper, k.or>>24)
+	for i := range uint32(32) {
+		n := i & 15
+		// The constant's lower byte goes with the low nibble, whose term may carry into the upper one.
+		p.high[i] = byte((base(n<<4)-base(0))>>8 + base(0)>>8 | (n<<4<<24&k.sign)>>24)
+		low := base(n) - base(0)>>8<<8
+		p.lowUpper[i], p.lowLower[i] = byte(low>>8), byte(low)
+		if m := n - (0x7f-last)&15; m <= last {
+			d := k.word(m)>>16 ^ base(m)
+			p.subUpper[i], p.subLower[i] = byte(d>>8), byte(d)
+		}
+	}
+	return p
+}
+
+// wide8 is how to decode one 8-bit format fast: by a table of all codes, or by planes.
 type wide8 struct {
 	k     widen
 	table [256]float32
+	p     *planes
 }
 
 func newWide8(f Format) *wide8 {
@@ -69,6 +123,7 @@ func newWide8(f Format) *wide8 {
 	for c := range w.table {
 		w.table[c] = math.Float32frombits(w.k.word(uint32(c)))
 	}
+	w.p = newPlanes(&w.k)
 	return w
 }
 
@@ -134,4 +189,19 @@ func fp16Word(c uint32) uint32 {
 		r |= 0x7f800000
 	}
 	return r | c<<16&(1<<31)
+}
+
+// decode32 reads fp32 words, without the bits that mask lacks.
+func decode32(dst []float32, raw []byte, mask uint32) {
+	for len(raw) >= 16 && len(dst) >= 4 {
+		s, d := (*[16]byte)(raw), (*[4]float32)(dst)
+		d[0] = math.Float32frombits(binary.LittleEndian.Uint32(s[0:4]) & mask)
+		d[1] = math.Float32frombits(binary.LittleEndian.Uint32(s[4:8]) & mask)
+		d[2] = math.Float32frombits(binary.LittleEndian.Uint32(s[8:12]) & mask)
+		d[3] = math.Float32frombits(binary.LittleEndian.Uint32(s[12:16]) & mask)
+		raw, dst = raw[16:], dst[4:]
+	}
+	for i := range min(len(raw)/4, len(dst)) {
+		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]) & mask)
+	}
 }
