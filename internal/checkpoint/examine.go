@@ -101,7 +101,7 @@ func (p *patient) names() (expected int) {
 
 // contents runs everything that reads tensor data of this checkpoint.
 func (p *patient) contents(ctx context.Context, quants []*quant, o Options) error {
-	if err := p.scan(ctx, p.jobs(quants), o.Progress); err != nil {
+	if err := p.scan(ctx, p.jobs(quants, !o.ScanOnly), o.Progress); err != nil {
 		return err
 	}
 	p.classes()
@@ -126,8 +126,9 @@ func (p *patient) contents(ctx context.Context, quants []*quant, o Options) erro
 	return p.magnitudes(quants, all)
 }
 
-// jobs says for every tensor what the scan looks for besides its class.
-func (p *patient) jobs(quants []*quant) map[*tensor]*job {
+// jobs says for every tensor what the scan looks for: its class, the sign of scales, and, with tops, whether
+// blocks reach their top codes.
+func (p *patient) jobs(quants []*quant, tops bool) map[*tensor]*job {
 	out := make(map[*tensor]*job, len(p.tensors))
 	list := make([]job, len(p.tensors))
 	for i, t := range p.tensors {
@@ -136,6 +137,10 @@ func (p *patient) jobs(quants []*quant) map[*tensor]*job {
 		out[t] = &list[i]
 	}
 	for _, q := range quants {
+		out[q.weight].fp4 = q.scheme == mxfp4 || q.scheme == nvfp4
+		if !tops {
+			continue
+		}
 		switch {
 		case q.scheme == mxfp4 && q.cols%32 == 0, q.scheme == nvfp4 && q.cols%16 == 0:
 			out[q.weight].codes = q.scheme

@@ -39,7 +39,14 @@ func Canonical(name string) string {
 		out = append(out, segment(p, prev))
 	}
 	n = strings.Join(out, ".")
+	// Hugging Face nests the indexer into the compressor and keeps the indexer's own compressor flat in it.
 	n = strings.Replace(n, ".compressor.indexer.", ".indexer.", 1)
+	if head, tail, ok := strings.Cut(n, ".attn.indexer."); ok {
+		switch first, _, _ := strings.Cut(tail, "."); first {
+		case "wgate", "wkv", "ape", "norm":
+			n = head + ".attn.indexer.compressor." + tail
+		}
+	}
 	return n
 }
 

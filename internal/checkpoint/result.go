@@ -44,6 +44,7 @@ type job struct {
 	lanes  lanes
 	scale  bool   // values must be positive
 	codes  scheme // mxfp4, nvfp4: count blocks with a top code
+	fp4    bool   // two e2m1 codes a byte: each nibble has a sign
 	tops   bool   // e4m3 block scales: find the largest
 	first  uint64 // the first element in every lane
 	decode format.Format
@@ -83,7 +84,7 @@ func (j *job) words(r *result, off int64, b []byte) {
 		noSign := ^uint64(0)
 		if l.sign {
 			noSign = ^l.top
-		} else if j.codes != unscaled {
+		} else if j.fp4 {
 			noSign = 0x7777777777777777
 		}
 		d, n := varied(b, j.first, noSign)

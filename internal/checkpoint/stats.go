@@ -3,19 +3,17 @@ package checkpoint
 import (
 	"math"
 	"slices"
+
+	"github.com/assay-suite/assay/internal/stat"
 )
 
-// median of a copy; 0 of nothing.
+// median leaves out NaN, which has been reported and must not blind the rest; it is 0 of nothing.
 func median(x []float64) float64 {
-	if len(x) == 0 {
+	known := slices.DeleteFunc(slices.Clone(x), math.IsNaN)
+	if len(known) == 0 {
 		return 0
 	}
-	y := slices.Clone(x)
-	slices.Sort(y)
-	if n := len(y); n%2 == 0 {
-		return (y[n/2-1] + y[n/2]) / 2
-	}
-	return y[len(y)/2]
+	return stat.Median(known)
 }
 
 // spread is the median absolute deviation in units of a normal standard deviation.

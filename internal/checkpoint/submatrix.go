@@ -24,12 +24,12 @@ type weight struct {
 
 // weightIn gives a readable weight; ok is false for what cannot be dequantised.
 func (p *patient) weightIn(t *tensor) (weight, bool) {
-	if t == nil || t.info == nil || len(t.info.Shape) != 2 || t.info.Elements() == 0 {
+	if t == nil || t.info == nil || len(t.info.Shape) != 2 || t.info.Elements() == 0 || t.odd() {
 		return weight{}, false
 	}
 	w := weight{t: t, rows: t.info.Shape[0], cols: t.info.Shape[1]}
 	if q := p.quantOf(t); q != nil {
-		if !q.fits() {
+		if !q.fits() || q.scale.odd() {
 			return weight{}, false
 		}
 		w.q, w.cols = q, q.cols
@@ -44,6 +44,9 @@ func (p *patient) weightIn(t *tensor) (weight, bool) {
 	}
 	return w, isFloat(t.info.DType)
 }
+
+// odd tells a tensor in which the scan found NaN or infinity.
+func (t *tensor) odd() bool { return t.scan.nans+t.scan.infs > 0 }
 
 // quantised reads the codes and scales of rows [from, to); from is a multiple of the block's rows.
 func (w weight) quantised(from, to int) (format.Quantised, format.Block, error) {

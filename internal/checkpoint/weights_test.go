@@ -1,0 +1,57 @@
+//go:build weights
+
+package checkpoint_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/internal/checkpoint"
+)
+
+// The doctor on ASSAY_WEIGHTS, or on the shipped folders: findings worst first, errors fail.
+func TestDoctor(t *testing.T) {
+	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
+	if set && dir != "" {
+		fmt.Printf("doctor: examining %s\n", dir)
+		doctor(t, dir, os.DirFS(dir), checkpoint.Options{})
+		return
+	}
+	fmt.Println("doctor: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones against the fp32 original")
+	for _, folder := range nanoFolders {
+		doctor(t, folder, shipped(t, folder), checkpoint.Options{Config: nanoConfig(t), Base: shipped(t, "nano-v4")})
+	}
+}
+
+func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
+	t.Helper()
+	last := time.Now()
+	o.Progress = func(p checkpoint.Progress) {
+		if time.Since(last) > 2*time.Second && p.Total > 0 {
+			last = time.Now()
+			fmt.Printf("doctor: %s %d %%, %s left\n", p.Stage, 100*p.Done/p.Total, p.ETA().Round(time.Second))
+		}
+	}
+	r, err := checkpoint.Examine(context.Background(), fsys, o)
+	require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
+	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d findings, %d of them errors\n",
+		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings), r.Errors())
+	for _, f := range r.Findings {
+		fmt.Println("  ", f)
+		if f.Severity == checkpoint.Error {
+			t.Errorf("%s: %s", name, f)
+		}
+	}
+	for _, s := range r.Skipped {
+		fmt.Println("   not examined:", s)
+	}
+	for _, d := range r.Base[:min(3, len(r.Base))] {
+		fmt.Printf("   against the base: %s relative L2 %.3g, at most %.3g half steps, %d outside\n", d.Tensor, d.RelL2, d.HalfSteps, d.Outside)
+	}
+}
