@@ -144,14 +144,15 @@ func (a *Asker) ask(ctx context.Context, c Cell) Observation {
 		prompt.Truth.Haystack = nano.Decode(nano.Encode(prompt.Truth.Haystack))
 	}
 	budget := answerBudget
-	for {
-		class := a.send(ctx, &o, prompt.Truth, budget)
-		o.Class, o.Hit, o.Measured = string(class), class.Recalled(), class.Measured()
-		if class != needle.Budget || budget > answerBudget || ctx.Err() != nil {
-			break
-		}
+	class := a.send(ctx, &o, prompt.Truth, budget)
+	if class == needle.Budget && ctx.Err() == nil {
 		budget *= retryFactor
+		if w := a.Flight.Window; w.Known && o.Tokens.Known {
+			budget = max(answerBudget, min(budget, w.N-o.Tokens.N)) // servers count the budget against the window
+		}
+		class = a.send(ctx, &o, prompt.Truth, budget)
 	}
+	o.Class, o.Hit, o.Measured = string(class), class.Recalled(), class.Measured()
 	if o.Class == string(needle.Budget) {
 		o.Err = fmt.Errorf("all %d tokens went into thoughts and none into an answer", budget)
 	}

@@ -139,7 +139,7 @@ func TestJobOnScriptedEngines(t *testing.T) {
 		out    []string // on the terminal
 	}{
 		"healthy":       {&engine{}, suite.Pass, []string{"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted.opticks"}},
-		"no-tokenize":   {&engine{noTokenize: true}, suite.Pass, []string{"tokenize unsupported", "recall 9/9"}},
+		"no-tokenize":   {&engine{noTokenize: true}, suite.Pass, []string{"tokenize unsupported", "one more request of that length", "recall 9/9"}},
 		"no-logprobs":   {&engine{noLogprobs: true}, suite.Pass, []string{"logprobs unsupported"}},
 		"no-cache-info": {&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"}},
 		"salts-ignored": {&engine{noSalt: true}, suite.Pass, []string{"cache_salt unsupported", "hits proven 2/2"}},
@@ -236,7 +236,7 @@ func TestBudgetIsRetriedOnce(t *testing.T) {
 	for name, row := range map[string]struct {
 		enough int
 		class  string
-	}{"four-times-is-enough": {100, "exact"}, "never-enough": {1 << 30, "budget"}} {
+	}{"four-times-is-enough": {1000, "exact"}, "never-enough": {1 << 30, "budget"}} {
 		t.Run(name, func(t *testing.T) {
 			e := &engine{answer: func(q request) (int, string, string, string) {
 				if q.Max < row.enough && q.Max > 4 {
@@ -255,8 +255,8 @@ func TestBudgetIsRetriedOnce(t *testing.T) {
 				if o.Class != row.class || o.Measured != (row.class == "exact") {
 					t.Errorf("%s is classed %q, measured %v; want %q", o.Cell.ID, o.Class, o.Measured, row.class)
 				}
-				if got := fmt.Sprint(asked[o.Prompt]); o.Cell.Family != fidelity.Cache && got != "[48 192]" {
-					t.Errorf("%s was asked with budgets %s, want [48 192]", o.Cell.ID, got)
+				if got := fmt.Sprint(asked[o.Prompt]); o.Cell.Family != fidelity.Cache && got != "[256 1024]" {
+					t.Errorf("%s was asked with budgets %s, want [256 1024]", o.Cell.ID, got)
 				}
 			}
 			if row.class == "budget" && d.Judgement.Code != suite.Inconclusive {

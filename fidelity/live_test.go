@@ -67,7 +67,7 @@ func liveJob(t *testing.T) (fidelity.Job, error) {
 		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(),
 	}
 	if golden.Updating() {
-		j.Repeats = 3
+		j.Repeats, j.Record = 3, "" // it is being recorded
 	}
 	return j, nil
 }

@@ -60,9 +60,10 @@ const (
 	Full     Budget = "full"
 )
 
-// answerBudget is max_tokens of a first attempt: five digits, a little politeness, and the thoughts of
-// a model that cannot be kept from thinking are another matter (see retry in cell.go).
-const answerBudget = 48
+// answerBudget is max_tokens of a first attempt: five digits, politeness and some thoughts (public reports of lost
+// needles at a cap of 260 were found at 600, which the retry with retryFactor covers). It costs nothing
+// where the model stops by itself.
+const answerBudget = 256
 
 // assumedWindow is the distance from the end of the prompt that the arm "inside" stays within: the
 // sliding window of DeepSeek-V4 (128 tokens, V4 inference/config). nano-v4's own is 32 and its selected
@@ -89,7 +90,7 @@ func NewPlan(b Budget, window int) (Plan, error) {
 	default:
 		return Plan{}, fmt.Errorf("budget %q is unknown: use %q, %q or %q", string(b), Smoke, Standard, Full)
 	}
-	fits := func(tokens int) bool { return window == 0 || tokens+4*answerBudget <= window }
+	fits := func(tokens int) bool { return window == 0 || tokens+answerBudget <= window }
 	for _, n := range lengths {
 		if !fits(n) {
 			p.LeftOut = append(p.LeftOut, fmt.Sprintf("length %d (context window %d)", n, window))

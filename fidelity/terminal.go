@@ -65,6 +65,9 @@ func (j Job) planLines(d Done, flightTook time.Duration) []string {
 	if j.Repeats > 1 {
 		lines = append(lines, fmt.Sprintf("all of it %d times, to learn how much this server repeats itself", j.Repeats))
 	}
+	if d.Flight.State("tokenize") != endpoint.Supported {
+		lines = append(lines, "no tokenize route: the length of each prompt costs about one more request of that length")
+	}
 	if len(p.LeftOut) > 0 {
 		lines = append(lines, "left out: "+strings.Join(p.LeftOut, ", "))
 	}
