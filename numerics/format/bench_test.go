@@ -108,6 +108,24 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
+func BenchmarkQuantise(b *testing.B) {
+	_, x := gauss()
+	for _, name := range []string{"v4-fp8", "torch-blockfp8", "ocp-mxfp8", "v4-fp4", "modelopt-nvfp4"} {
+		r, err := format.RecipeByName(name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := r.Quantise(x, benchN/256, 256); err != nil {
+					b.Fatal(err)
+				}
+			}
+			values(b, benchN)
+		})
+	}
+}
+
 func BenchmarkBlockDecode(b *testing.B) {
 	q := format.Quantised{Rows: 128, Cols: 512, Codes: make([]byte, 128*256), Scales: make([]byte, 128*16)}
 	for b.Loop() {

@@ -125,16 +125,21 @@ func (n *narrow) round(m uint32) uint32 {
 	r := (m + n.add + m>>(n.shift&31)&1) >> (n.shift & 31)
 	// No subnormal operand for the addition: it rounds to 0 either way.
 	sub := math.Float32bits(math.Float32frombits(max(m, 0x00800000))+math.Float32frombits(n.magic)) - n.magic
-	return r ^ (r^sub)&less(m, n.minNormal)
+	if m < n.minNormal {
+		r = sub
+	}
+	return r
 }
 
 // special puts in overflow, sign and NaN.
 func (n *narrow) special(w, r uint32) uint32 {
 	m := w & 0x7fffffff
-	r ^= (r ^ n.overCode) & less(n.over, m)
+	if m > n.over {
+		r = n.overCode
+	}
 	r |= w >> 24 & 0x80
-	return r ^ (r^n.nan)&less(0x7f800000, m)
+	if m > 0x7f800000 {
+		r = n.nan
+	}
+	return r
 }
-
-// less is all ones if a < b, both less than 1<<31, and 0 otherwise.
-func less(a, b uint32) uint32 { return uint32(int32(a-b) >> 31) }

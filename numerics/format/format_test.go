@@ -100,6 +100,47 @@ func TestSpecialRules(t *testing.T) {
 	assert.NotEqual(t, format.E4M3FN.Round(x), format.E4M3FN.Round(format.BF16.Round(x)))
 }
 
+// ONNX "Float stored in 8 bits", its two tables for Cast to the fp8 types: what becomes of values
+// beyond the range with saturate on and off.
+func TestONNXCastTables(t *testing.T) {
+	big, inf, nan, negZero := 1e6, math.Inf(1), math.NaN(), math.Copysign(0, -1)
+	type row struct{ big, negBig, inf, negInf, nan, negZero float64 }
+	for _, c := range []struct {
+		f        format.Format
+		sat, ovf row
+	}{
+		{format.E4M3FN, row{448, -448, 448, -448, nan, negZero}, row{nan, nan, nan, nan, nan, negZero}},
+		{format.E4M3FNUZ, row{240, -240, nan, nan, nan, 0}, row{nan, nan, nan, nan, nan, 0}},
+		{format.E5M2, row{57344, -57344, 57344, -57344, nan, negZero}, row{inf, -inf, inf, -inf, nan, negZero}},
+		{format.E5M2FNUZ, row{57344, -57344, nan, nan, nan, 0}, row{nan, nan, nan, nan, nan, 0}},
+	} {
+		for s, want := range map[format.Saturation]row{format.Saturate: c.sat, format.Overflow: c.ovf} {
+			to := func(x float64) float64 { return c.f.Decode(c.f.Encode(x, format.RN, s)) }
+			got := []float64{to(big), to(-big), to(inf), to(-inf), to(nan), to(negZero)}
+			for i, w := range []float64{want.big, want.negBig, want.inf, want.negInf, want.nan, want.negZero} {
+				if !same(got[i], w) {
+					t.Errorf("%v, %v: column %d is %v, want %v", c.f, s, i, got[i], w)
+				}
+			}
+		}
+	}
+}
+
+// Reading an e8m0 code by shifting it into an fp32 exponent is right but for the two ends: code 0 is
+// 2^-127, an fp32 subnormal, and 255 is NaN. A NaN whose payload lies in the 13 low bits is infinity
+// once those are ignored: cvt.rna.tf32 on the H200 makes 8,191 of 0x7f800000, and Decode reads a raw
+// word the same; Encode makes a NaN of them.
+func TestShortcutsThatMissTheEnds(t *testing.T) {
+	for c := range uint32(256) {
+		shifted := float64(math.Float32frombits(c << 23))
+		if wrong := !same(shifted, format.E8M0.Decode(c)); wrong != (c == 0 || c == 255) {
+			t.Errorf("code %d: by a shift %v, decoded %v", c, shifted, format.E8M0.Decode(c))
+		}
+	}
+	assert.True(t, math.IsInf(format.TF32.Decode(0x7f800001), 1))
+	assert.Equal(t, uint32(0x7fc00000), format.EncodeTF32(math.Float32frombits(0x7f800001), format.RNA))
+}
+
 func TestUlpAndGaps(t *testing.T) {
 	for _, row := range []struct {
 		name              string

@@ -50,7 +50,7 @@ func nearest(f format.Format, vals []value, x float64, r format.Rounding) uint32
 		}
 		take := d < dist
 		if d == dist { // c is the larger of the two
-			take = r == format.RNA || c.even || f.NoZero
+			take = r == format.RNA || r != format.RNZ && (c.even || f.NoZero)
 		}
 		if take {
 			best, dist = c, d
@@ -75,7 +75,7 @@ func TestEncodeMatchesSearch(t *testing.T) {
 			require.Equal(t, f.Max(), vals[len(vals)-1].v)
 			n := 0
 			check := func(x float64) {
-				for _, r := range []format.Rounding{format.RN, format.RNA, format.RZ} {
+				for _, r := range []format.Rounding{format.RN, format.RNA, format.RZ, format.RNZ} {
 					want := nearest(f, vals, x, r)
 					got := f.Encode(x, r, format.Saturate)
 					if want == 0xffff {
@@ -134,7 +134,7 @@ func TestProperties(t *testing.T) {
 					}
 					return x
 				}
-				r := rapid.SampledFrom([]format.Rounding{format.RN, format.RNA, format.RZ}).Draw(t, "rounding")
+				r := rapid.SampledFrom([]format.Rounding{format.RN, format.RNA, format.RZ, format.RNZ}).Draw(t, "rounding")
 				a, b := draw("a"), draw("b")
 				if a > b {
 					a, b = b, a
@@ -169,7 +169,7 @@ func TestRoundTrip(t *testing.T) {
 		for c := uint64(0); c < 1<<f.Width(); c += step {
 			code := uint32(c) >> f.Shift << f.Shift
 			v := f.Decode(code)
-			for _, r := range []format.Rounding{format.RN, format.RNA, format.RZ} {
+			for _, r := range []format.Rounding{format.RN, format.RNA, format.RZ, format.RNZ} {
 				got := f.Encode(v, r, format.Overflow)
 				if math.IsNaN(v) {
 					if got != f.NaNCode {
