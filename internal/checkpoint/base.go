@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -141,12 +140,15 @@ func (p *patient) integers(t, other *tensor, mu *sync.Mutex) error {
 	if t.info.DType == safetensors.U64 || t.info.DType == safetensors.Bool || t.info.DType == safetensors.C64 {
 		return nil // no known checkpoint stores these
 	}
+	if isReal(other.info.DType) {
+		mu.Lock()
+		defer mu.Unlock()
+		p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s, in the base as %s: the header was relabelled; convert it again", t.stored, t.info.DType, other.info.DType)
+		return nil
+	}
 	a, err := t.file.Int64s(t.stored)
 	if err != nil {
 		return err
-	}
-	if isReal(other.info.DType) {
-		return fmt.Errorf("%s is %s, in the base %s", t.stored, t.info.DType, other.info.DType)
 	}
 	b, err := other.file.Int64s(other.stored)
 	if err != nil {

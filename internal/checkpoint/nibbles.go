@@ -47,7 +47,7 @@ func (p *patient) references(t *tensor, cols int) ([]matrix, error) {
 		if !ok || w.q != nil && w.q.scheme != blockFP8 || len(out) == 2 {
 			continue
 		}
-		m, err := w.corner(64, cols)
+		m, err := w.corner(32, cols)
 		if err != nil {
 			return nil, err
 		}
@@ -93,11 +93,15 @@ func affinity(m matrix, refs []matrix) float64 {
 
 // products are x.y as stored and with the neighbours of x exchanged.
 func products(x, y []float64) (straight, crossed float64) {
-	for c := 0; c+1 < len(x); c += 2 {
-		straight += x[c]*y[c] + x[c+1]*y[c+1]
-		crossed += x[c+1]*y[c] + x[c]*y[c+1]
+	var s0, s1, c0, c1 float64
+	for len(x) >= 2 && len(y) >= 2 {
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		c0 += x[1] * y[0]
+		c1 += x[0] * y[1]
+		x, y = x[2:], y[2:]
 	}
-	return straight, crossed
+	return s0 + s1, c0 + c1
 }
 
 // nibbles reports the weights whose order is wrong beyond the stated risk.

@@ -63,25 +63,28 @@ func TestPlantedExperts(t *testing.T) {
 			plant{name: "experts-exchanged-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseSwapped, about: expert + "w2.weight", also: []string{checkpoint.KindBaseSwapped}, damage: func(f *folder_) {
 				f.exchange(expert, "layers.1.ffn.experts.0.")
 			}},
-			plant{name: "layers-exchanged-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseSwapped, about: "layers.3.attn.wkv.weight", also: []string{checkpoint.KindBaseSwapped}, damage: func(f *folder_) {
-				f.exchange("layers.3.attn.wkv", "layers.1.attn.wkv")
-			}},
-			plant{name: "comb-transposed-fn-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseTransposed, about: "layers.2.hc_ffn_fn", damage: func(f *folder_) { f.permuteRows("layers.2.hc_ffn_fn", transposedComb) }},
-			plant{name: "comb-transposed-base-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseTransposed, about: "layers.2.hc_attn_base", damage: func(f *folder_) { f.permuteRows("layers.2.hc_attn_base", transposedComb) }},
-			plant{name: "one-value-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.2.attn_norm.weight", damage: set32("layers.2.attn_norm.weight", 77, 0.123)},
-			plant{name: "hc-rounded-to-bf16-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.2.hc_attn_fn", damage: func(f *folder_) {
-				s := f.get("layers.2.hc_attn_fn")
-				v := s.float32s()
-				for i := range v {
-					v[i] = math.Float32frombits(math.Float32bits(v[i]) &^ 0xffff)
-				}
-				s.setFloat32s(v)
-			}},
-			plant{name: "table-shifted-" + folder, folder: folder, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.0.ffn.gate.tid2eid", damage: func(f *folder_) {
-				f.permuteRows("layers.0.ffn.gate.tid2eid", func(r int) int { return (r + 1) % 1024 })
-			}},
 		)
 	}
+	plants = append(
+		plants,
+		plant{name: "layers-exchanged-", folder: mx, base: true, kind: checkpoint.KindBaseSwapped, about: "layers.3.attn.wkv.weight", also: []string{checkpoint.KindBaseSwapped}, damage: func(f *folder_) {
+			f.exchange("layers.3.attn.wkv", "layers.1.attn.wkv")
+		}},
+		plant{name: "comb-transposed-fn-", folder: nv, base: true, kind: checkpoint.KindBaseTransposed, about: "layers.2.hc_ffn_fn", damage: func(f *folder_) { f.permuteRows("layers.2.hc_ffn_fn", transposedComb) }},
+		plant{name: "comb-transposed-base-", folder: mx, base: true, kind: checkpoint.KindBaseTransposed, about: "layers.2.hc_attn_base", damage: func(f *folder_) { f.permuteRows("layers.2.hc_attn_base", transposedComb) }},
+		plant{name: "one-value-", folder: nv, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.2.attn_norm.weight", damage: set32("layers.2.attn_norm.weight", 77, 0.123)},
+		plant{name: "hc-rounded-to-bf16-", folder: plain, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.2.hc_attn_fn", damage: func(f *folder_) {
+			s := f.get("layers.2.hc_attn_fn")
+			v := s.float32s()
+			for i := range v {
+				v[i] = math.Float32frombits(math.Float32bits(v[i]) &^ 0xffff)
+			}
+			s.setFloat32s(v)
+		}},
+		plant{name: "table-shifted-", folder: mx, base: true, kind: checkpoint.KindBaseDiffers, about: "layers.0.ffn.gate.tid2eid", damage: func(f *folder_) {
+			f.permuteRows("layers.0.ffn.gate.tid2eid", func(r int) int { return (r + 1) % 1024 })
+		}},
+	)
 	plants = append(plants, plant{name: "matrix-transposed", folder: plain, base: true, kind: checkpoint.KindBaseTransposed, about: "layers.2.attn.wo_b.weight", damage: func(f *folder_) {
 		s := f.get("layers.2.attn.wo_b.weight")
 		old := bytes.Clone(s.raw)

@@ -8,19 +8,21 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// valuesOf is weightIn for a tensor of any shape: what is no matrix is taken as one column.
+// valuesOf is weightIn for a tensor of any shape: a vector is taken as one column, more dimensions as the rows
+// of the last one.
 func (p *patient) valuesOf(t *tensor) (weight, bool) {
 	if w, ok := p.weightIn(t); ok {
 		return w, true
 	}
-	if t.info.Elements() == 0 || !isFloat(t.info.DType) {
+	n := t.info.Elements()
+	if n == 0 || !isFloat(t.info.DType) || t.odd() {
 		return weight{}, false
 	}
-	rows := 1
-	if len(t.info.Shape) > 0 {
-		rows = t.info.Shape[0]
+	cols := 1
+	if d := len(t.info.Shape); d > 1 {
+		cols = t.info.Shape[d-1]
 	}
-	return weight{t: t, rows: rows, cols: t.info.Elements() / rows}, true
+	return weight{t: t, rows: n / cols, cols: cols}, true
 }
 
 // strip is decoded rows with the half steps around them.
@@ -66,11 +68,18 @@ func (w weight) strip(from, to int) (strip, error) {
 	return s, nil
 }
 
+// bytes reads rows of a tensor that is stored without scales.
 func (w weight) bytes(from, to int) ([]byte, error) {
-	if len(w.t.info.Shape) == 0 {
-		return w.t.file.Bytes(w.t.stored)
+	s, err := w.t.file.Section(w.t.stored)
+	if err != nil {
+		return nil, err
 	}
-	return w.t.file.Rows(w.t.stored, from, to)
+	row := int64(w.cols * w.t.info.DType.Bits() / 8)
+	raw := make([]byte, int64(to-from)*row)
+	if n, err := s.ReadAt(raw, int64(from)*row); n < len(raw) {
+		return nil, fmt.Errorf("%s: byte %d cannot be read: %w", w.t.stored, int64(from)*row+int64(n), err)
+	}
+	return raw, nil
 }
 
 // reach is how far w may lie below or above element i.
