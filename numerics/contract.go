@@ -2,6 +2,7 @@ package numerics
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/assay-suite/assay/numerics/format"
 )
@@ -72,7 +73,16 @@ func orFP32(f format.Format) format.Format {
 // Read rounds stored values as the contract reads the operand. It returns v itself where nothing changes.
 func (o Operand) Read(v []float64) []float64 {
 	var out []float64
+	least, most := o.Format.MinNormal(), o.Format.Max()
+	low := uint64(1)<<(52-o.Format.ManBits) - 1
 	for i, x := range v {
+		// A value of the format stays: the common case, told by its bits.
+		if a := math.Abs(x); math.Float64bits(x)&low == 0 && a >= least && a <= most {
+			if out != nil {
+				out[i] = x
+			}
+			continue
+		}
 		y := o.Format.RoundTo(x, o.Rounding, format.Overflow)
 		if out == nil && y != x && x == x {
 			out = append(make([]float64, 0, len(v)), v...)

@@ -64,6 +64,7 @@ type accumulationCase struct {
 // What differs is the sum. Three accumulations that are all called "bf16" or "fp8" MUST be told apart at every length, on Gaussian and on
 // coherent data: bf16 in / fp32 accumulate / bf16 out, a true bf16 accumulator (which no tensor core has), and Hopper's native fp8.
 func TestThreeAccumulationsApart(t *testing.T) {
+	t.Parallel()
 	const m, n = 16, 16
 	fp32acc := bf16Out(format.E4M3FN)
 	chain := kernel(format.E4M3FN, format.RN, format.BF16, numerics.BF16Chain())

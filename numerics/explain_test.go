@@ -25,6 +25,7 @@ func kernel(in format.Format, r format.Rounding, out format.Format, a numerics.A
 
 // Explain MUST return the parameters that were planted, each varied alone, where the output shows them: fp32 output, coherent data.
 func TestExplainFindsWhatWasPlanted(t *testing.T) {
+	t.Parallel()
 	block := func(b, f, r int, m format.Rounding) numerics.Accumulator {
 		return numerics.Accumulator{Block: b, Align: f, Result: r, Rounding: m, Order: numerics.Sequential}
 	}

@@ -152,6 +152,7 @@ func (s suspect) callable() numerics.Candidate {
 
 // A fingerprint MUST say exactly what was planted, each parameter varied, and that a drawn order is not deterministic.
 func TestFingerprintSaysWhatWasPlanted(t *testing.T) {
+	t.Parallel()
 	cases := map[string]any{}
 	for _, s := range suspects() {
 		t.Run(s.name, func(t *testing.T) {

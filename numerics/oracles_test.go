@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fixtures"
+	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/safetensors"
@@ -55,6 +56,7 @@ var shipped = []struct {
 // MUST be explained bit for bit and judged as their names declare; files of others are reported, and fail only if they
 // cannot be read.
 func TestOracles(t *testing.T) {
+	t.Parallel()
 	names, err := fixtures.FS.ReadDir("oracles")
 	require.NoError(t, err)
 	for _, n := range names {
@@ -63,7 +65,7 @@ func TestOracles(t *testing.T) {
 		}
 		f, err := safetensors.OpenFS(fixtures.FS, "oracles/"+n.Name())
 		require.NoError(t, err)
-		for _, l := range examineOracle(t, f, n.Name()) {
+		for _, l := range examineOracle(t, f, n.Name(), "") {
 			fmt.Println(l)
 			checkShipped(t, l)
 		}
@@ -84,7 +86,7 @@ func TestOracles(t *testing.T) {
 			t.Errorf("%s in ASSAY_ORACLES: %v", n.Name(), err)
 			continue
 		}
-		for _, l := range examineOracle(t, f, n.Name()) {
+		for _, l := range examineOracle(t, f, n.Name(), "ASSAY_ORACLES/"+n.Name()+"/") {
 			fmt.Println(l)
 		}
 		_ = f.Close()
@@ -117,15 +119,15 @@ func checkShipped(t *testing.T, l line) {
 	}
 }
 
-// examineOracle returns the lines of a file, in the order of its names.
-func examineOracle(t testing.TB, f *safetensors.File, file string) []line {
+// examineOracle returns the lines of a file, in the order of its names. kept tells files apart in the cache of bounds.
+func examineOracle(t testing.TB, f *safetensors.File, file, kept string) []line {
 	t.Helper()
 	var lines []line
 	for _, name := range f.Names() {
 		group, out, found := cutLast(name)
 		switch {
 		case found && strings.HasPrefix(out, "out_"):
-			if l, ok := examineGemm(t, f, group, name); ok {
+			if l, ok := examineGemm(t, f, kept+group, group, name); ok {
 				lines = append(lines, l)
 			} else {
 				fmt.Printf("%s contract=none verdict=unmeasured rho=0 biteq=0/0 fit=%q\n", name, "no operands x_* and w_*, or a_* and b_*, of the group "+group)
@@ -158,7 +160,7 @@ func operandOf(f *safetensors.File, group string, prefixes ...string) string {
 	return ""
 }
 
-func examineGemm(t testing.TB, f *safetensors.File, group, name string) (line, bool) {
+func examineGemm(t testing.TB, f *safetensors.File, kept, group, name string) (line, bool) {
 	xn, wn := operandOf(f, group, "x_", "a_"), operandOf(f, group, "w_", "b_")
 	if xn == "" || wn == "" {
 		return line{}, false
@@ -175,11 +177,12 @@ func examineGemm(t testing.TB, f *safetensors.File, group, name string) (line, b
 	c := declaredBy(name, string(wi.DType), out)
 	e, err := numerics.Explain(got.v, in)
 	require.NoError(t, err)
-	b, err := c.GemmBounds(in.X, in.W, in.M, in.N, in.K, alpha)
+	b := work(t, recording{name: kept, x: in.X, w: in.W, m: in.M, n: in.N, k: in.K}, c).bounds
+	ensemble, err := c.Ensemble(in.X, in.W, in.M, in.N, in.K, numerics.MinEnsemble, suite.Seed("numerics/oracles/"+name))
 	require.NoError(t, err)
 	v := numerics.Judge(numerics.Trial{
 		Shape: []int{in.M, in.N}, Axes: []string{"row", "col"}, Got: got.v,
-		Want: b.Center, Bound: b.Strict, Martingale: b.Martingale, Alpha: alpha,
+		Want: b.Center, Bound: b.Strict, Martingale: b.Martingale, Alpha: alpha, Ensemble: ensemble,
 	}, c)
 	return line{
 		group: name, contract: c.Name, accepted: v.Accepted, gate: v.Gate, rho: math.Max(v.Rho.Max, v.RhoMartingale.Max),

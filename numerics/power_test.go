@@ -88,6 +88,7 @@ var required = []string{
 // The judge MUST catch the faults above at its shipped risk, and no correct result, at 4,096 outputs of bf16 and more. 100 trials of each
 // under ASSAY_BUDGET=full; by default a slice of them, where every trial counts.
 func TestPower(t *testing.T) {
+	t.Parallel()
 	budget, _ := suite.Value("ASSAY_BUDGET")
 	cases := map[string]any{}
 	best := map[string]float64{}

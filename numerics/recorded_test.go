@@ -49,6 +49,7 @@ var recordedRules = golden.Rules{Default: golden.Exact("names and verdicts")}.
 // The contract's emulation MUST reproduce what the device did, the recording MUST lie inside its contract's bound, and
 // inside no rival's that the test knows to be wrong.
 func TestRecordedMHC(t *testing.T) {
+	t.Parallel()
 	cases := map[string]any{}
 	for _, name := range mhcRecordings {
 		r := recorded(t, name)
@@ -108,6 +109,7 @@ func TestRecordedMHC(t *testing.T) {
 // Contracts that the device did not follow MUST be told from the one it did: by the bound around what the contract reads, or,
 // where a difference is smaller than any accumulation order may make, by the emulation's bits.
 func TestRecordedMHCRivalsAreRejected(t *testing.T) {
+	t.Parallel()
 	tf32 := numerics.MHCTF32()
 	rz, rna := tf32.WithInputRounding(format.RZ), tf32.WithInputRounding(format.RNA)
 	oneChain := tf32

@@ -57,6 +57,7 @@ func countAlarms(t testing.TB, n int) []alarms {
 // limit of the rate at most twice the risk, and at least a twentieth of it, so that the gates are not vacuous. 20,000 runs under
 // ASSAY_BUDGET=full; by default the first 500, whose counts alone are compared, since 500 runs cannot show a rate of 1e-3.
 func TestFalseAlarms(t *testing.T) {
+	t.Parallel()
 	budget, _ := suite.Value("ASSAY_BUDGET")
 	full := budget == "full"
 	cases := map[string]any{}
