@@ -77,29 +77,44 @@ func (r Recipe) QuantiseShared(x []float32, rows, cols int, tensorAmax float32) 
 func (r Recipe) amax(x []float32, h, w, stride int) float32 {
 	var m uint32 // words of magnitudes order as their values do, and NaN above infinity
 	for k := range h {
-		for _, v := range x[k*stride : k*stride+w] {
-			a := math.Float32bits(v) & 0x7fffffff
-			if a > 0x7f800000 && r.AmaxNaN == NaNIgnored {
-				continue
+		row := x[k*stride : k*stride+w]
+		if r.AmaxNaN == NaNIgnored {
+			for _, v := range row {
+				if a := math.Float32bits(v) & 0x7fffffff; a <= 0x7f800000 {
+					m = max(m, a)
+				}
 			}
-			m = max(m, a)
+			continue
+		}
+		for _, v := range row {
+			m = max(m, math.Float32bits(v)&0x7fffffff)
 		}
 	}
 	return math.Float32frombits(m)
 }
 
-// divide writes x/scale for as many values as dst holds.
+// divide writes x/scale for as many values as dst holds. A power of two whose reciprocal is normal
+// may be multiplied with instead: both are the same real number, rounded once.
 func (r Recipe) divide(dst, x []float32, scale float32) {
-	inv := 1 / scale
-	for i := range dst {
-		v := x[i]
-		if v == 0 && r.ZeroSign == SignOfNegative {
-			v = 0 // -0 is not below zero
-		}
-		if r.ElementOp == Multiply {
+	x = x[:len(dst)]
+	w := math.Float32bits(scale)
+	exact := w&(1<<23-1) == 0 && w >= 1<<23 && w <= 253<<23
+	switch inv := 1 / scale; {
+	case r.ElementOp == Multiply || exact:
+		for i, v := range x {
 			dst[i] = v * inv
-		} else {
+		}
+	default:
+		for i, v := range x {
 			dst[i] = v / scale
+		}
+	}
+	if r.ZeroSign == SignOfNegative {
+		zero := 0 / scale // NaN if the scale is 0 or NaN
+		for i, v := range x {
+			if v == 0 {
+				dst[i] = zero // -0 is not below zero
+			}
 		}
 	}
 }

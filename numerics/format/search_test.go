@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"testing"
 
@@ -43,7 +44,7 @@ func nearest(f format.Format, vals []value, x float64, r format.Rounding) uint32
 		gap = top.v
 	}
 	best, dist := vals[0], math.Inf(1)
-	for _, c := range append(vals[:len(vals):len(vals)], value{top.v + gap, 0xffff, !top.even}) {
+	for _, c := range append(slices.Clip(vals), value{top.v + gap, 0xffff, !top.even}) {
 		d := math.Abs(c.v - x)
 		if r == format.RZ && c.v > x {
 			continue

@@ -11,16 +11,16 @@ import (
 // of the biases. A subnormal gets the exponent of the smallest normal value, whose implicit 1 a
 // subtraction takes away again. Special codes get all exponent bits.
 type widen struct {
-	sign        uint32 // 1<<31, or 0 without a sign bit
-	mag         uint32 // magnitude bits in place
-	normal      uint32 // added to a normal magnitude
-	sub         uint32 // added to a subnormal one
-	magic       uint32 // word subtracted from that in fp32
-	and, xor    uint32 // a code is special if code & and ^ xor is
-	limit       uint32 // larger than limit
-	or          uint32 // bits that a special code gets
-	lastSub     uint32 // 1<<23 - 1, the largest subnormal word
-	shift, zero uint32 // 23 - ManBits
+	sign     uint32 // 1<<31, or 0 without a sign bit
+	mag      uint32 // magnitude bits in place
+	normal   uint32 // added to a normal magnitude
+	sub      uint32 // added to a subnormal one
+	magic    uint32 // word subtracted from that in fp32
+	and, xor uint32 // a code is special if code & and ^ xor is
+	limit    uint32 // larger than limit
+	or       uint32 // bits that a special code gets
+	lastSub  uint32 // 1<<23 - 1, the largest subnormal word
+	shift    uint32 // 23 - ManBits
 }
 
 // newWiden derives the constants of one of the five 8-bit formats of this package.
