@@ -1,6 +1,7 @@
 package numerics
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -42,6 +43,9 @@ func (e Explanation) String() string {
 		if e.Inside {
 			state = "not excluded (inside the bound of fp32 accumulation, order unknown)"
 		}
+		if e.Equal == 0 {
+			return state + ", no accumulator searched reproduces an output"
+		}
 		return state + ", best " + fit
 	}
 	if len(e.Rivals) == 0 {
@@ -80,7 +84,7 @@ func accName(a Accumulator) string {
 	if a.Block > 0 {
 		return fmt.Sprintf("b=%d f=%d r=%d %s", a.Block, a.Align, a.Result, strings.ToUpper(a.Rounding.String()))
 	}
-	order := string(a.Order)
+	order := cmp.Or(string(a.Order), "any order")
 	if a.Order == Blocked {
 		order = fmt.Sprintf("blocks of %d", a.Chunk)
 	}
