@@ -21,6 +21,9 @@ var (
 	MXFP8 = Block{Name: "mxfp8", Element: E4M3FN, Scale: E8M0, BlockRows: 1, BlockCols: 32}
 	// MXFP8E5M2 is OCP's other 8-bit element type.
 	MXFP8E5M2 = Block{Name: "mxfp8-e5m2", Element: E5M2, Scale: E8M0, BlockRows: 1, BlockCols: 32}
+	// MXFP6E2M3 and MXFP6E3M2 are OCP's 6-bit element types, four codes to three bytes.
+	MXFP6E2M3 = Block{Name: "mxfp6-e2m3", Element: E2M3, Scale: E8M0, BlockRows: 1, BlockCols: 32}
+	MXFP6E3M2 = Block{Name: "mxfp6-e3m2", Element: E3M2, Scale: E8M0, BlockRows: 1, BlockCols: 32}
 	// MXFP4 is e2m1 [N, K/2] bytes, the low nibble the even k, with an e8m0 scale [N, K/32] (OCP MX
 	// 1.0; DeepSeek-V4 routed experts).
 	MXFP4 = Block{Name: "mxfp4", Element: E2M1, Scale: E8M0, BlockRows: 1, BlockCols: 32}
@@ -31,5 +34,5 @@ var (
 
 // Blocks lists the block formats.
 func Blocks() []Block {
-	return []Block{BlockFP8, BlockFP8F32, RowFP8, RowFP8E8M0, KVFP8, MXFP8, MXFP8E5M2, MXFP4, NVFP4}
+	return []Block{BlockFP8, BlockFP8F32, RowFP8, RowFP8E8M0, KVFP8, MXFP8, MXFP8E5M2, MXFP6E2M3, MXFP6E3M2, MXFP4, NVFP4}
 }

@@ -71,7 +71,10 @@ func (l Layout) Validate() error {
 		return fmt.Errorf("layout %s: %d tokens in %d bytes; both must be at least 1", l.Name, l.Tokens, l.Size)
 	}
 	var errs []error
-	owner := make([]int, l.Size)
+	if len(l.Fields) > 254 || l.Size > 1<<30 {
+		return fmt.Errorf("layout %s: %d fields in %d bytes; want at most 254 in 2^30", l.Name, len(l.Fields), l.Size)
+	}
+	owner := make([]byte, l.Size)
 	for i, f := range l.Fields {
 		if f.Count*f.Format.Width()%8 != 0 {
 			errs = append(errs, fmt.Errorf("layout %s: %d elements of %s in field %q do not fill whole bytes", l.Name, f.Count, f.Format.Name, f.Name))
@@ -98,7 +101,7 @@ func (l Layout) Validate() error {
 					errs = append(errs, fmt.Errorf("layout %s: fields %q and %q share byte %d", l.Name, l.Fields[o-1].Name, f.Name, at))
 					break tokens
 				}
-				owner[at] = i + 1
+				owner[at] = byte(i + 1)
 			}
 		}
 	}
@@ -110,6 +113,9 @@ func (l Layout) Validate() error {
 func (l Layout) Pack(parts map[string][]byte) ([]byte, error) {
 	if len(parts) != len(l.Fields) {
 		return nil, fmt.Errorf("layout %s: %d parts for %d fields", l.Name, len(parts), len(l.Fields))
+	}
+	if err := l.check(); err != nil {
+		return nil, err
 	}
 	page := make([]byte, l.Size)
 	for _, f := range l.Fields {
@@ -146,6 +152,30 @@ func (l Layout) Unpack(page []byte) (map[string][]byte, error) {
 func (l Layout) checkPage(page []byte) error {
 	if len(page) != l.Size {
 		return fmt.Errorf("layout %s: a page of %d bytes, want %d", l.Name, len(page), l.Size)
+	}
+	return l.check()
+}
+
+// check is what of Validate keeps hand-made layouts from reading outside of a page, without its cost.
+func (l Layout) check() error {
+	if l.Size > 1<<30 {
+		return fmt.Errorf("layout %s: a page of %d bytes; want at most 2^30", l.Name, l.Size)
+	}
+	for _, f := range l.Fields {
+		first, last := f.At, f.At+(l.Tokens-1)*f.Stride
+		if l.Tokens < 1 || f.Count < 0 || min(first, last) < 0 || max(first, last) > l.Size-f.bytes() {
+			return fmt.Errorf("layout %s: field %q does not fit into its page of %d bytes; see Validate", l.Name, f.Name, l.Size)
+		}
+		if f.Scales == "" {
+			continue
+		}
+		s, err := l.field(f.Scales)
+		if err != nil {
+			return err
+		}
+		if f.Group < 1 || s.Count != (f.Count+f.Group-1)/f.Group {
+			return fmt.Errorf("layout %s: field %q in groups of %d does not fit its %d scales; see Validate", l.Name, f.Name, f.Group, s.Count)
+		}
 	}
 	return nil
 }

@@ -67,12 +67,22 @@ func TestLayoutValidate(t *testing.T) {
 		{"scales of nothing", `no field "factor"`, func(l *format.Layout) { l.Fields[0].Scales = "factor" }},
 		{"groups too large", "need as many scales", func(l *format.Layout) { l.Fields[0].Group = 64 }},
 		{"odd nibbles", "whole bytes", func(l *format.Layout) { l.Fields[0].Count, l.Fields[0].Group = 63, 32 }},
+		{"before the page", "reaches byte", func(l *format.Layout) { l.Fields[0].At = -1 }},
+		{"negative stride", "reaches byte", func(l *format.Layout) { l.Fields[0].Stride = -32 }},
+		{"no group", "need as many scales", func(l *format.Layout) { l.Fields[0].Group = 0 }},
+		{"huge page", "at most 254", func(l *format.Layout) { l.Size = 1 << 40 }},
 		{"no tokens", "at least 1", func(l *format.Layout) { l.Tokens = 0 }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := good()
 			row.change(&l)
 			assert.ErrorContains(t, l.Validate(), row.want)
+			// Invalid layouts give errors or another page, they do not panic.
+			page := make([]byte, min(max(l.Size, 0), 1<<12))
+			_, _ = l.Decode(page, l.Tokens-1)
+			_, _ = l.Unpack(page)
+			_, _ = l.Pack(map[string][]byte{"key": make([]byte, 64), "scale": make([]byte, 4)})
+			_ = l.Encode(page, 0, make([]float32, l.Width()), recipe(t, "v4-fp4"))
 		})
 	}
 }

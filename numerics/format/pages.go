@@ -66,7 +66,7 @@ func PageIndexFP4(block, dim int) (Layout, error) {
 }
 
 // maxBlock keeps a wrong block size from asking for more memory than there is.
-const maxBlock = 1 << 20
+const maxBlock = 1 << 16
 
 func checkBlock(name string, block int) error {
 	if block < 1 || block > maxBlock {

@@ -68,9 +68,9 @@ func (r Recipe) QuantiseShared(x []float32, rows, cols int, tensorAmax float32) 
 		return q, fmt.Errorf("recipe %q: %w", r.Name, err)
 	}
 	if r.ZeroSign == SignCleared {
-		clearZeroSigns(q.Codes, b.Element)
+		q.Codes, err = clearZeroSigns(q.Codes, b.Element)
 	}
-	return q, nil
+	return q, err
 }
 
 // amax is the largest magnitude in h rows of w values, the rows stride apart.
@@ -120,20 +120,35 @@ func (r Recipe) divide(dst, x []float32, scale float32) {
 }
 
 // clearZeroSigns makes every -0 a +0.
-func clearZeroSigns(codes []byte, f Format) {
-	for i, c := range codes {
-		if f.Width() == 8 {
+func clearZeroSigns(raw []byte, f Format) ([]byte, error) {
+	switch f.Width() {
+	case 8:
+		for i, c := range raw {
 			if c == 0x80 {
-				codes[i] = 0
+				raw[i] = 0
 			}
-			continue
 		}
-		if c&0x0f == 0x08 {
-			c &^= 0x08
+		return raw, nil
+	case 4:
+		for i, c := range raw {
+			if c&0x0f == 0x08 {
+				c &^= 0x08
+			}
+			if c&0xf0 == 0x80 {
+				c &^= 0x80
+			}
+			raw[i] = c
 		}
-		if c&0xf0 == 0x80 {
-			c &^= 0x80
-		}
-		codes[i] = c
+		return raw, nil
 	}
+	codes, err := UnpackCodes(f, raw)
+	if err != nil {
+		return nil, err
+	}
+	for i, c := range codes {
+		if c == 1<<(f.Width()-1) {
+			codes[i] = 0
+		}
+	}
+	return PackCodes(f, codes)
 }

@@ -129,9 +129,9 @@ func (r Recipe) Validate() error {
 		return fmt.Errorf("recipe %q: element %s is not a signed format of at most 8 bits", r.Name, b.Element.Name)
 	case r.Rule < ScaleLinear || r.Rule > ScaleTwoLevelMultiply:
 		return fmt.Errorf("recipe %q: no scale rule %v", r.Name, r.Rule)
-	case twoLevel != b.TensorScale || twoLevel && b.Scale.Name != E4M3FN.Name:
-		return fmt.Errorf("recipe %q: scale rule %v does not fit %s with %s scales: two-level rules and tensor scales go together, with e4m3fn",
-			r.Name, r.Rule, b.Name, b.Scale.Name)
+	case twoLevel != b.TensorScale || twoLevel && (b.Scale.Name != E4M3FN.Name || b.Element.Name != E2M1.Name):
+		return fmt.Errorf("recipe %q: scale rule %v does not fit %s, %s with %s scales: two-level rules and tensor scales go together, with e2m1 and e4m3fn",
+			r.Name, r.Rule, b.Name, b.Element.Name, b.Scale.Name)
 	case !twoLevel && b.Scale.Name != FP32.Name && (b.Scale.Name != E8M0.Name || r.Rule == ScaleLinear):
 		return fmt.Errorf("recipe %q: scale rule %v does not fit %s scales: linear needs fp32, powers of two e8m0 or fp32", r.Name, r.Rule, b.Scale.Name)
 	}

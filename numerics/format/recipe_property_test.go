@@ -46,7 +46,7 @@ func TestPowerOfTwoRecipesAgainstSearch(t *testing.T) {
 		t.Run(r.Name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				rows := rapid.IntRange(1, 3).Draw(t, "rows")
-				cols := 2 * rapid.IntRange(1, 80).Draw(t, "half the columns")
+				cols := 4 * rapid.IntRange(1, 40).Draw(t, "quarter of the columns")
 				top := rapid.IntRange(-30, 30).Draw(t, "binade")
 				x := make([]float32, rows*cols)
 				seed := rapid.Uint64().Draw(t, "seed")

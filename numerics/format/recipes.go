@@ -74,6 +74,12 @@ func Recipes() []Recipe {
 		with(fp8, "ocp-mxfp8-e5m2", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) {
 			r.Block, r.AmaxFloor, r.Rule = MXFP8E5M2, 0, ScaleFloorAmax
 		}),
+		with(fp4, "ocp-mxfp6-e2m3", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) {
+			r.Block, r.AmaxFloor, r.Rule = MXFP6E2M3, 0, ScaleFloorAmax
+		}),
+		with(fp4, "ocp-mxfp6-e3m2", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) {
+			r.Block, r.AmaxFloor, r.Rule = MXFP6E3M2, 0, ScaleFloorAmax
+		}),
 		with(fp4, "ocp-mxfp4", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) { r.AmaxFloor, r.Rule = 0, ScaleFloorAmax }),
 		with(fp8, "microxcaling-mxfp8", `microsoft/microxcaling, its default rounding "nearest" is half away, sign() loses -0`, func(r *Recipe) {
 			r.Block, r.AmaxFloor, r.Rule, r.Rounding, r.ZeroSign = MXFP8, 0, ScaleFloorAmax, RNA, SignCleared

@@ -32,6 +32,10 @@ func AppendEncoded(dst []byte, f Format, x []float32, r Rounding, s Saturation) 
 		for i := range out {
 			out[i] = e2m1Code(math.Float32bits(x[2*i])) | e2m1Code(math.Float32bits(x[2*i+1]))<<4
 		}
+	case f == TF32 && s == Overflow:
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(out[4*i:], EncodeTF32(v, r))
+		}
 	case f == FP32:
 		for i, v := range x {
 			w := math.Float32bits(v)
