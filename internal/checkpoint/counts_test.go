@@ -43,6 +43,7 @@ func parsed(t testing.TB, c map[string]any) checkpoint.Config {
 // flashNames lists the tensors of V4-Flash: attention and shared experts in block-fp8, routed experts in
 // MXFP4, or in NVFP4 for the main layers.
 func flashNames(t testing.TB, nvfp4 bool) []string {
+	t.Helper()
 	var names []string
 	for _, w := range parsed(t, flash()).Wants() {
 		names = append(names, w.Name)

@@ -20,7 +20,7 @@ func (c Config) wantsV32() []Want {
 			c.experts(w)
 		}
 		if i >= c.Layers {
-			w.add(Matrix, "eh_proj.weight", c.Hidden, 2*c.Hidden)
+			w.add(Linear, "eh_proj.weight", c.Hidden, 2*c.Hidden)
 			w.add(Vector, "enorm.weight", c.Hidden)
 			w.add(Vector, "hnorm.weight", c.Hidden)
 			w.add(Vector, "shared_head.norm.weight", c.Hidden)

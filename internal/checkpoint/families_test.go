@@ -30,6 +30,7 @@ func random(rng *rand.Rand, name string, shape ...int) *stored {
 }
 
 func written(t testing.TB, config map[string]any, tensors ...*stored) *folder {
+	t.Helper()
 	return &folder{t: t, tensors: tensors, config: config, total: -1, cuts: map[string]int{}, files: map[string][]byte{}}
 }
 

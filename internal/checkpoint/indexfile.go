@@ -23,21 +23,20 @@ type shardIndex struct {
 // string pairs; anything unusual (escapes, nested values) goes to encoding/json.
 func parseIndex(raw []byte) (*shardIndex, error) {
 	ix := &shardIndex{totalSize: -1}
-	at := bytes.Index(raw, []byte(`"weight_map"`))
-	if at < 0 || bytes.Count(raw, []byte(`"weight_map"`)) != 1 {
+	before, body, ok := bytes.Cut(raw, []byte(`"weight_map"`))
+	if !ok || bytes.Contains(body, []byte(`"weight_map"`)) {
 		return parseSlow(raw)
 	}
-	body := raw[at+len(`"weight_map"`):]
-	open := bytes.IndexByte(body, '{')
-	if open < 0 {
+	_, inside, ok := bytes.Cut(body, []byte{'{'})
+	if !ok {
 		return parseSlow(raw)
 	}
-	rest, ok := ix.pairs(body[open+1:])
+	rest, ok := ix.pairs(inside)
 	if !ok {
 		return parseSlow(raw)
 	}
 	// What surrounds the map is small: read it with the map taken out.
-	outer := append(bytes.Clone(raw[:at]), `"weight_map":{}`...)
+	outer := append(bytes.Clone(before), `"weight_map":{}`...)
 	outer = append(outer, rest...)
 	var doc indexDoc
 	if err := json.Unmarshal(outer, &doc); err != nil {

@@ -37,21 +37,6 @@ type tensor struct {
 	want                 *Want // what the config says of it; nil for scales
 }
 
-// rows and cols are the stored sizes of a matrix; 1 row for everything else.
-func (t *tensor) rows() int {
-	if t.info != nil && len(t.info.Shape) == 2 {
-		return t.info.Shape[0]
-	}
-	return 1
-}
-
-func (t *tensor) cols() int {
-	if t.info == nil {
-		return 0
-	}
-	return t.info.Elements() / max(1, t.rows())
-}
-
 // patient is a checkpoint with everything that has been learnt about it.
 type patient struct {
 	ledger

@@ -58,8 +58,15 @@ func TestCanonical(t *testing.T) {
 // respell is the other way round, for tests: the spelling of SGLang and ModelOpt.
 func respell(name string) string {
 	for _, r := range [][2]string{
-		{".attn.", ".self_attn."}, {".ffn.", ".mlp."}, {".attn_norm.", ".input_layernorm."}, {".ffn_norm.", ".post_attention_layernorm."},
-		{".gate.tid2eid", ".topk.tid2eid"}, {".gate.bias", ".gate.e_score_correction_bias"}, {".w1.", ".gate_proj."}, {".w2.", ".down_proj."}, {".w3.", ".up_proj."},
+		{".attn.", ".self_attn."},
+		{".ffn.", ".mlp."},
+		{".attn_norm.", ".input_layernorm."},
+		{".ffn_norm.", ".post_attention_layernorm."},
+		{".gate.tid2eid", ".topk.tid2eid"},
+		{".gate.bias", ".gate.e_score_correction_bias"},
+		{".w1.", ".gate_proj."},
+		{".w2.", ".down_proj."},
+		{".w3.", ".up_proj."},
 	} {
 		name = strings.Replace(name, r[0], r[1], 1)
 	}

@@ -15,7 +15,7 @@ import (
 //     2j, 2j+1 the differences of the two correlate.
 //
 // Each gives a z, negative in the wrong order.
-func (p *patient) orders(e *profile, w1, w2, w3 matrix) error {
+func (p *patient) orders(e *profile, w1, w3 matrix) error {
 	packed := func(w weight) bool { return w.q != nil && (w.q.scheme == mxfp4 || w.q.scheme == nvfp4) }
 	if packed(e.w2) && len(e.up) >= 32 {
 		a, b := gaps(e.down), gaps(e.up)

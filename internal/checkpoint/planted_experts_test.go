@@ -36,12 +36,12 @@ func transposedComb(r int) int {
 func TestPlantedExperts(t *testing.T) {
 	t.Parallel()
 	const plain, mx, nv = "nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"
-	const clear = "layers.3.ffn.experts.2." // an expert whose gate and up differ beyond the stated risk
+	const distinct = "layers.3.ffn.experts.2." // an expert whose gate and up differ beyond the stated risk
 	var plants []plant
 	for _, folder := range nanoFolders {
 		plants = append(
 			plants,
-			plant{name: "gate-and-up-swapped-" + folder, folder: folder, kind: checkpoint.KindGateUpSwapped, about: clear + "w1.weight", damage: func(f *folder_) { f.exchange(clear+"w1", clear+"w3") }},
+			plant{name: "gate-and-up-swapped-" + folder, folder: folder, kind: checkpoint.KindGateUpSwapped, about: distinct + "w1.weight", damage: func(f *folder_) { f.exchange(distinct+"w1", distinct+"w3") }},
 			plant{name: "gate-and-up-swapped-base-" + folder, folder: folder, base: true, kind: checkpoint.KindGateUpSwapped, about: "layers.0.ffn.experts.3.w1.weight", also: []string{checkpoint.KindGateUpSwapped}, damage: func(f *folder_) {
 				f.exchange("layers.0.ffn.experts.3.w1", "layers.0.ffn.experts.3.w3") // too alike for the statistics
 			}},

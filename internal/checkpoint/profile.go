@@ -99,7 +99,7 @@ func (p *patient) fill(e *profile) error {
 	for i, m := range []matrix{w1, w2, w3} {
 		e.size[i] = logRMS(m)
 	}
-	return p.orders(e, w1, w2, w3)
+	return p.orders(e, w1, w3)
 }
 
 // tiny keeps the logarithm of a dead channel finite: 2^-160 is below the square of anything stored.

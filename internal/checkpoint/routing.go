@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/assay-suite/assay/safetensors"
@@ -60,12 +61,9 @@ func (p *patient) table(t *tensor) error {
 					firstOut = [2]int64{token, id}
 				}
 			}
-			for _, other := range ids[i-i%k : i] {
-				if other == id {
-					if repeats++; repeats == 1 {
-						firstRep = [2]int64{token, id}
-					}
-					break
+			if slices.Contains(ids[i-i%k:i], id) {
+				if repeats++; repeats == 1 {
+					firstRep = [2]int64{token, id}
 				}
 			}
 		}

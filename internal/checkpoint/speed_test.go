@@ -74,8 +74,12 @@ func generate(b testing.TB, dir string, size int64) (files []string, total int64
 		kind        byte // 'c' codes, 's' scales, 'f' fp32 scalars, 'b' bf16
 	}
 	weights := map[string]string{}
-	pool := map[byte][]byte{'c': noise(rng, func(x byte) byte { return x }), 's': noise(rng, func(x byte) byte { return 0x30 + x%0x4f }),
-		'b': noise(rng, func(x byte) byte { return 0x3c + x&3 }), 'f': {0, 0, 0x80, 0x3c}}
+	pool := map[byte][]byte{
+		'c': noise(rng, func(x byte) byte { return x }),
+		's': noise(rng, func(x byte) byte { return 0x30 + x%0x4f }),
+		'b': noise(rng, func(x byte) byte { return 0x3c + x&3 }),
+		'f': {0, 0, 0x80, 0x3c},
+	}
 	for e := 0; total < size; {
 		shard := fmt.Sprintf("model-%05d-of-99999.safetensors", len(files)+1)
 		var list []entry

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"math"
 	"strings"
 
 	"github.com/assay-suite/assay/numerics/format"
@@ -15,7 +16,10 @@ import (
 //
 // Other recipes (a lossless cast from MXFP4, four-over-six) break the second and the fourth for a whole
 // checkpoint, so a tensor is judged against the median of its scheme, not against the rule.
-const topSlack = 0.05 // share of blocks by which a tensor may fall short of the median of its scheme
+//
+// A tensor may fall short of the median by topSlack, or by eight times the spread among tensors or the
+// sampling error of its own share.
+const topSlack = 0.05
 
 // blockTops reports fp4 and fp8 tensors with too many blocks below the top codes.
 func (p *patient) blockTops(quants []*quant) {
@@ -34,8 +38,9 @@ func (p *patient) blockTops(quants []*quant) {
 	}
 	for _, q := range quants {
 		s, ok := share(q)
-		if usual := median(shares[q.scheme]); ok && s < usual-topSlack {
-			r := q.weight.scan
+		usual, r := median(shares[q.scheme]), q.weight.scan
+		sampling := math.Sqrt(usual * (1 - usual) / float64(max(1, r.blocks-r.zero)))
+		if ok && s < usual-max(topSlack, 8*spread(shares[q.scheme]), 8*sampling) {
 			p.add(Suspect, KindBlockTop, []string{q.weight.stored}, "%s: the largest code is a top one in %.1f %% of its %d blocks, in %.1f %% of the typical tensor; the codes do not belong to blocks of this size, were shifted, or were not made by scaling to the block's maximum: convert the tensor again", q.weight.stored, 100*s, r.blocks-r.zero, 100*usual)
 		}
 	}

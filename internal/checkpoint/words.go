@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -29,7 +28,7 @@ func every(width int, v uint64) uint64 {
 	return out
 }
 
-// lanesOf gives the scan of a dtype; ok is false for those without NaN that are compared only.
+// lanesOf gives the scan of a dtype; mask is 0 for those without NaN, which are compared only.
 func lanesOf(d safetensors.DType) lanes {
 	l := lanes{width: max(1, d.Bits()/8)}
 	set := func(mask, add uint64) {
@@ -100,7 +99,7 @@ func varied(b []byte, first, noSign uint64) (differs, nonzero bool) {
 	return d != 0, o != 0
 }
 
-// notPositive counts nothing; it tells whether any lane of a scale is negative or zero, by the sign bit
+// notPositive tells whether any lane of a scale is negative or zero, by the sign bit
 // and by the carry that every non-zero magnitude makes.
 func notPositive(b []byte, l lanes) bool {
 	magnitude := ^l.top
@@ -165,6 +164,3 @@ func maxCode(b []byte, best uint8) uint8 {
 	}
 	return best
 }
-
-// lane gives the index of the lowest lane whose top bit is set.
-func (l lanes) lane(tops uint64) int { return bits.TrailingZeros64(tops) / (8 * l.width) }
