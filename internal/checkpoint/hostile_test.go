@@ -22,7 +22,7 @@ import (
 func TestHostileCheckpoints(t *testing.T) {
 	t.Parallel()
 	dtypes := map[int][]string{1: {"U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BOOL", "F8_E4M3FNUZ"}, 2: {"BF16", "F16", "I16", "U16"}, 4: {"F32", "I32", "U32"}, 8: {"I64", "F64", "U64", "C64"}}
-	for seed := range uint64(40) {
+	for seed := range uint64(16) {
 		rng := rand.New(rand.NewPCG(20261129, seed))
 		f := open(t, nanoFolders[1+seed%2])
 		for range 12 {
