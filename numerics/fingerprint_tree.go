@@ -59,11 +59,29 @@ func (p *prober) build(at []int, parent, k int) ([]*node, error) {
 	return []*node{cur}, nil
 }
 
-// together is the number of leaves of the smallest subtree that holds i and j.
+// together is the number of leaves of the smallest subtree that holds i and j. Units are placed p.room positions at a time, with zeros
+// elsewhere, so that neither the mask's nor the output's range limits K.
 func (p *prober) together(i, j, k int) (int, error) {
+	outside := 0
+	for lo := 0; lo < k; lo += p.room {
+		n, err := p.outside(i, j, lo, min(lo+p.room, k), k)
+		if err != nil {
+			return 0, err
+		}
+		outside += n
+	}
+	return k - outside, nil
+}
+
+// outside counts the units at [lo, hi) that are not swallowed by the masks at i and j.
+func (p *prober) outside(i, j, lo, hi, k int) (int, error) {
 	x, w := make([]float64, k), make([]float64, k)
-	for t := range x {
-		x[t], w[t] = p.lo, p.lo
+	units := 0
+	for t := lo; t < hi; t++ {
+		if t != i && t != j {
+			x[t], w[t] = p.lo, p.lo
+			units++
+		}
 	}
 	unit := p.lo * p.lo
 	var last float64
@@ -75,8 +93,8 @@ func (p *prober) together(i, j, k int) (int, error) {
 			return 0, err
 		}
 		last = y / unit
-		if last == math.Trunc(last) && last >= 0 && last <= float64(k-2) {
-			return k - int(last), nil
+		if last == math.Trunc(last) && last >= 0 && last <= float64(units) {
+			return int(last), nil
 		}
 	}
 	return 0, fmt.Errorf("masks at %d and %d of %d products leave %v units, want a count: the candidate does not add products one by one or in blocks", i, j, k, last)
