@@ -1,7 +1,9 @@
 package format_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -18,46 +20,57 @@ import (
 // digestRules: codes are bits, there is nothing to tolerate.
 var digestRules = golden.All(golden.Exact("a digest of codes, bit for bit"))
 
-// convert encodes words two ways of the package, and a third way through EncodeTF32 and its like
-// where there is one, and reports where they disagree with each other or with the definition.
-func (c conversion) convert(x []float32, want func(w uint32) uint32) ([]byte, error) {
+// codesOf reads the codes in raw, here and not by the package.
+func codesOf(dst []uint32, raw []byte, width int) {
+	switch width {
+	case 8:
+		for i := range dst {
+			dst[i] = uint32(raw[i])
+		}
+	case 16:
+		for i := range dst {
+			dst[i] = uint32(binary.LittleEndian.Uint16(raw[2*i:]))
+		}
+	case 32:
+		for i := range dst {
+			dst[i] = binary.LittleEndian.Uint32(raw[4*i:])
+		}
+	default:
+		for i := range dst {
+			var v uint32
+			for b := range width {
+				bit := i*width + b
+				v |= uint32(raw[bit/8]>>(bit%8)&1) << b
+			}
+			dst[i] = v
+		}
+	}
+}
+
+// convert encodes x in every way the package has, and reports where they disagree with each other or
+// with the definition: slices, their pure Go twins where there is assembly, and, if generic, Encode.
+func (c conversion) convert(x []float32, want func(w uint32) uint32, generic bool) ([]byte, error) {
 	raw, err := format.AppendEncoded(nil, c.f, x, c.r, c.s)
 	if err != nil {
 		return nil, err
 	}
-	width, i := c.f.Width(), 0
-	codes := func() uint32 { // the i-th code in raw, read here and not by the package
-		var v uint32
-		for b := range width {
-			bit := i*width + b
-			v |= uint32(raw[bit/8]>>(bit%8)&1) << b
-		}
-		return v
-	}
-	if width >= 8 {
-		codes = func() uint32 {
-			var v uint32
-			for b := range width / 8 {
-				v |= uint32(raw[i*width/8+b]) << (8 * b)
-			}
-			return v
-		}
-	}
-	for ; i < len(x); i++ {
-		v := x[i]
+	got := make([]uint32, len(x))
+	codesOf(got, raw, c.f.Width())
+	for i, v := range x {
 		w := math.Float32bits(v)
-		got, expected := c.f.Encode(float64(v), c.r, c.s), want(w)
-		if got != expected {
-			return nil, fmt.Errorf("%s: Encode of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, got, expected)
+		expected := want(w)
+		if got[i] != expected {
+			return nil, fmt.Errorf("%s: AppendEncoded of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, got[i], expected)
 		}
-		if s := codes(); s != expected {
-			return nil, fmt.Errorf("%s: AppendEncoded of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, s, expected)
+		if !generic {
+			continue
 		}
-		if c.f == format.TF32 {
-			if s := format.EncodeTF32(v, c.r); s != expected {
-				return nil, fmt.Errorf("%s: EncodeTF32 of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, s, expected)
-			}
+		if e := c.f.Encode(float64(v), c.r, c.s); e != expected {
+			return nil, fmt.Errorf("%s: Encode of %v (%#08x) is %#x, by definition %#x", c.name(), v, w, e, expected)
 		}
+	}
+	if twin := format.EncodeTwin(x, c.f, c.r, c.s); twin != nil && !bytes.Equal(twin, raw) {
+		return nil, fmt.Errorf("%s: assembly and Go differ between %#08x and %#08x", c.name(), math.Float32bits(x[0]), math.Float32bits(x[len(x)-1]))
 	}
 	return raw, nil
 }
@@ -83,7 +96,7 @@ func TestSampledDigests(t *testing.T) {
 	}
 	for _, c := range conversions {
 		st := newSteps(t, c)
-		raw, err := c.convert(x, st.at)
+		raw, err := c.convert(x, st.at, true)
 		require.NoError(t, err)
 		sum := sha256.Sum256(raw)
 		doc.Cases[c.name()] = map[string]any{"words": len(x), "sha256": hex.EncodeToString(sum[:])}
@@ -96,15 +109,15 @@ func TestConvertSeesOneWrongWord(t *testing.T) {
 	c := conversions[0]
 	st := newSteps(t, c)
 	x := []float32{1, 2, 3, 4}
-	_, err := c.convert(x, st.at)
+	_, err := c.convert(x, st.at, true)
 	require.NoError(t, err)
 	_, err = c.convert(x, func(w uint32) uint32 {
 		if w == math.Float32bits(3) {
 			return st.at(w) + 1
 		}
 		return st.at(w)
-	})
-	require.ErrorContains(t, err, "Encode of 3")
+	}, true)
+	require.ErrorContains(t, err, "AppendEncoded of 3")
 }
 
 // The digests of NVIDIA's own conversions over all 2^32 words, recorded on an H200 with

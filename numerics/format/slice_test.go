@@ -107,12 +107,7 @@ func TestSliceEncodersEqualEncode(t *testing.T) {
 		if !row.twin {
 			continue
 		}
-		twin := make([]byte, len(got))
-		if row.f.Width() == 16 {
-			format.Encode16Go(twin, in, row.f.NaNCode)
-		} else {
-			format.Encode8Go(twin, in, row.f, row.s)
-		}
+		twin := format.EncodeTwin(in, row.f, format.RN, row.s)
 		require.True(t, slices.Equal(twin, got), row.f.Name)
 	}
 }
