@@ -52,6 +52,7 @@ func (c Contract) GemmBounds(x, w []float64, m, n, k int, alpha float64) (GemmBo
 		b.Martingale = make([]float64, size)
 	}
 	rx, rw := c.Operand("x").Read(x), c.Operand("w").Read(w)
+	stored := sameSlice(rx, x) && sameSlice(rw, w) // operands that are read as stored
 	lambda := Lambda(size, alpha)
 	p := make([]float64, k)
 	for i := range m {
@@ -64,7 +65,10 @@ func (c Contract) GemmBounds(x, w []float64, m, n, k int, alpha float64) (GemmBo
 				p[t] = xr[t] * wr[t]
 				b.SumAbs[at] += math.Abs(p[t])
 			}
-			center := sumExact(p)
+			center := b.Want[at]
+			if !stored {
+				center = sumExact(p)
+			}
 			b.Input[at] = math.Abs(center - b.Want[at])
 			b.Acc[at] = c.Acc.AccBound(p, b.SumAbs[at])
 			b.Center[at] = center
@@ -77,6 +81,11 @@ func (c Contract) GemmBounds(x, w []float64, m, n, k int, alpha float64) (GemmBo
 		}
 	}
 	return b, nil
+}
+
+// sameSlice reports whether two slices are one, as Operand.Read returns its argument where nothing changes.
+func sameSlice(a, b []float64) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 func (c Contract) outputTerm(y, slack float64) float64 {

@@ -75,6 +75,7 @@ func (o Operand) Read(v []float64) []float64 {
 	var out []float64
 	least, most := o.Format.MinNormal(), o.Format.Max()
 	low := uint64(1)<<(52-o.Format.ManBits) - 1
+	lastBits, last := uint64(0), o.Format.RoundTo(0, o.Rounding, format.Overflow)
 	for i, x := range v {
 		// A value of the format stays: the common case, told by its bits.
 		if a := math.Abs(x); math.Float64bits(x)&low == 0 && a >= least && a <= most {
@@ -83,7 +84,10 @@ func (o Operand) Read(v []float64) []float64 {
 			}
 			continue
 		}
-		y := o.Format.RoundTo(x, o.Rounding, format.Overflow)
+		if b := math.Float64bits(x); b != lastBits { // masks and padding repeat a value
+			lastBits, last = b, o.Format.RoundTo(x, o.Rounding, format.Overflow)
+		}
+		y := last
 		if out == nil && y != x && x == x {
 			out = append(make([]float64, 0, len(v)), v...)
 		}
