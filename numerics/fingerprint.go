@@ -59,7 +59,7 @@ func (p Print) String() string {
 		fmt.Fprintf(&b, "K=%d: %s\n", t.K, t.Words)
 	}
 	fmt.Fprintf(&b, "b=%d f=%d r=%d %s, products %s, join %d %s\n", p.Block, p.Align, p.Result, p.Rounding, p.Products, p.Join, p.JoinRounding)
-	fmt.Fprintf(&b, "output %s; subnormals in %s, out %s; -0 %s; %s", p.Ties, p.SubnormalIn, p.SubnormalOut, p.NegZero, p.Specials)
+	fmt.Fprintf(&b, "output %s; subnormals in %s, out %s; %s; %s", p.Ties, p.SubnormalIn, p.SubnormalOut, p.NegZero, p.Specials)
 	return b.String()
 }
 
