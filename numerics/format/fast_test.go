@@ -41,7 +41,7 @@ func TestFastPathsEqualGeneric(t *testing.T) {
 func TestRoundSliceEqualsRound(t *testing.T) {
 	var x []float64
 	sweep(func(v float32) {
-		if len(x) < 1<<16 || math.Float32bits(v)&7 == 1 {
+		if len(x) < 1<<14 || math.Float32bits(v)&63 == 1 {
 			x = append(x, float64(v), float64(v)*(1+0x1p-40))
 		}
 	})

@@ -139,8 +139,8 @@ func (s *steps) at(w uint32) uint32 {
 	return s.finish(w, uint32(i-1))
 }
 
-// Every midpoint of every format, one fp32 ulp to either side of it, every value and its neighbours,
-// and the specials, in both signs and all roundings: Encode and the step function agree.
+// Every midpoint of every format, one fp32 ulp to either side of it, every value, and the
+// specials, in both signs and all roundings: Encode and the step function agree.
 func TestEveryMidpoint(t *testing.T) {
 	for _, c := range conversions {
 		t.Run(c.name(), func(t *testing.T) {
@@ -155,16 +155,13 @@ func TestEveryMidpoint(t *testing.T) {
 				}
 			}
 			for i, m := range st.thresholds {
-				for _, w := range [5]uint32{m - 2, m - 1, m, m + 1, m + 2} {
+				for _, w := range [4]uint32{m - 2, m - 1, m, m + 1} { // the midpoint is m or, where ties go down, m-1
 					if w < 0x7f800000 {
 						check(w)
 					}
 				}
 				if i < len(st.thresholds)-1 {
-					v := math.Float32bits(float32(c.f.Decode(uint32(i) << c.f.Shift)))
-					check(v)
-					check(v + 1)
-					check(max(v, 1) - 1)
+					check(math.Float32bits(float32(c.f.Decode(uint32(i) << c.f.Shift))))
 				}
 			}
 			for _, m := range []uint32{0, 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff} {

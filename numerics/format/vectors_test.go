@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fixtures"
@@ -193,6 +194,23 @@ func TestEncodeMatchesH200(t *testing.T) {
 			require.NotZero(t, n, "an encoder with the other overflow rule must fail the vectors")
 		})
 	}
+}
+
+// No recorded vector is left out: the files hold what the two tables above read, and no more.
+func TestEveryVectorIsUsed(t *testing.T) {
+	var want []string
+	for _, row := range mlDtypes {
+		want = append(want, row.name+".in", row.name+".enc")
+		if row.f.Width() < 16 {
+			want = append(want, row.name+".decode")
+		}
+	}
+	assert.ElementsMatch(t, want, vectors(t, "codecs_ml_dtypes.safetensors").Names())
+	want = []string{"in"}
+	for _, row := range h200 {
+		want = append(want, row.name)
+	}
+	assert.ElementsMatch(t, want, vectors(t, "codecs_h200_ptx.safetensors").Names())
 }
 
 // Every bf16 code is the upper half of an fp32 word; every fp16 code survives the round trip and is
