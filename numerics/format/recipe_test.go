@@ -95,6 +95,7 @@ func TestRulesThatDiffer(t *testing.T) {
 		{"672: nearest goes up", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest }, []float32{672, 2}, []uint32{0x7a, 0x38}, 128},
 		{"671: nearest goes down", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest }, []float32{671, 2}, []uint32{0x7e, 0x40}, 127},
 		{"an ulp above a power of two: bits", fp4, nil, []float32{justAbove, 0}, []uint32{5, 0}, 127 - 9},
+		{"448 and an ulp: its quotient is 1 and an ulp", fp8, nil, []float32{math.Nextafter32(448, 500), 2}, []uint32{0x76, 0x38}, 128},
 		{"an ulp above a power of two: log2", fp4, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 }, []float32{justAbove, 0}, []uint32{7, 0}, 127 - 10},
 		{"fp4 ties to even", fp4, nil, ties, []uint32{0, 2, 2, 4, 4, 6, 6, 7}, 127},
 		{"fp4 ties to the smaller", fp4, func(r *format.Recipe) { r.Rounding = format.RNZ }, ties, []uint32{0, 1, 2, 3, 4, 5, 6, 7}, 127},
@@ -107,6 +108,7 @@ func TestRulesThatDiffer(t *testing.T) {
 		{"NaN propagates", fp8, nil, []float32{nan, 448}, []uint32{0x7f, 0x7f}, 255},
 		{"NaN ignored", fp8, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored }, []float32{nan, 448}, []uint32{0x7f, 0x7e}, 127},
 		{"fp4 NaN ignored is +6", fp4, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored }, []float32{nan, 6}, []uint32{7, 7}, 127},
+		{"NaN scale makes zeros NaN too", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative }, []float32{nan, 0}, []uint32{7, 7}, 255},
 		{"infinity saturates under the largest scale", fp8, nil, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
 		{"infinity by log2", fp8, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 }, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
 		{"infinity by OCP", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax }, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
@@ -148,6 +150,56 @@ func TestReciprocalDiffers(t *testing.T) {
 	}
 	t.Logf("%d of %d elements at ties differ", differ, total)
 	require.NotZero(t, differ)
+}
+
+// The stored fp32 scales of the linear recipes, and the e4m3 ones of the two-level recipes near ties,
+// are those of the sources' formulas, operation by operation in fp32; the formulas do differ.
+func TestScaleArithmetic(t *testing.T) {
+	linear := map[string]func(amax float32) float32{
+		"v32-fp8":      func(a float32) float32 { return a * float32(1.0/448) },
+		"deepgemm-fp8": func(a float32) float32 { return a / 448 },
+	}
+	differ := 0
+	for i := range 2000 {
+		a := 1 + float32(i)/1024
+		for name, f := range linear {
+			if _, got := one(t, recipe(t, name), a); got != math.Float32bits(f(a)) {
+				t.Fatalf("%s: amax %v has scale %v, want %v", name, a, math.Float32frombits(got), f(a))
+			}
+		}
+		if linear["v32-fp8"](a) != linear["deepgemm-fp8"](a) {
+			differ++
+		}
+	}
+	require.NotZero(t, differ)
+
+	torch := func(a, whole float32) float32 { s2 := whole / (6 * 448); s := 6 * s2; return a / s }
+	multiply := func(a, whole float32) float32 { s := 448 * 6 / whole; sixth := a * float32(1.0/6); return sixth * s }
+	otherOrder := func(a, whole float32) float32 { s2 := whole / (6 * 448); s := a / 6; return s / s2 }
+	tn, nm := recipe(t, "torch-nvfp4"), recipe(t, "nvfp4-multiply")
+	differ, reordered := 0, 0
+	code := func(s float32) byte { return byte(format.E4M3FN.Encode(float64(s), format.RN, format.Saturate)) }
+	for i := range 3000 {
+		whole := 1 + float32(i)*0x1p-11
+		a := whole * float32(i%8*2+17) / 448 // a tie of e4m3: 17, 19, ... 31
+		x := make([]float32, 32)
+		x[0], x[16] = whole, a
+		q, err := tn.Quantise(x, 1, 32)
+		require.NoError(t, err)
+		require.Equal(t, code(torch(a, whole)), q.Scales[1], "torch: %v of %v", a, whole)
+		q, err = nm.Quantise(x, 1, 32)
+		require.NoError(t, err)
+		require.Equal(t, code(multiply(a, whole)), q.Scales[1], "multiply: %v of %v", a, whole)
+		if code(torch(a, whole)) != code(multiply(a, whole)) {
+			differ++
+		}
+		if code(torch(a, whole)) != code(otherOrder(a, whole)) {
+			reordered++
+		}
+	}
+	require.NotZero(t, differ)
+	require.NotZero(t, reordered)
+	t.Logf("NVFP4 scales at ties: %d of 3000 differ between the rules, %d by the order of two divisions", differ, reordered)
 }
 
 // The research note this follows: over 50 binades no bf16 amax gets another power of two by

@@ -87,6 +87,9 @@ func TestEncodeMatchesSearch(t *testing.T) {
 					} else if over := f.Encode(x, r, format.Overflow); over != want {
 						t.Errorf("%v %v overflow rule is code %#x, want %#x", x, r, over, want)
 					}
+					if y := f.RoundTo(x, r, format.Saturate); !same(y, f.Decode(got)) {
+						t.Errorf("%v %v rounds to %v, by codes to %v", x, r, y, f.Decode(got))
+					}
 					if got != want {
 						t.Errorf("%v %v is code %#x, want %#x", x, r, got, want)
 					}
