@@ -9,7 +9,7 @@ import (
 	"github.com/assay-suite/assay/fidelity"
 )
 
-// The four signatures are what errata's table "By depth" gives for nano-v4, put on the standard grid; the
+// The four signatures are what the table by depth in docs/sources.md gives for nano-v4, put on the standard grid; the
 // others are runs that must not be called a fault.
 func TestControls(t *testing.T) {
 	plan := standard(t)

@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 			if with.Code != suite.Regression || with.Golden.Margins != fidelity.Regressed {
 				t.Errorf("against the golden: code %d, margins %s, %q", with.Code, with.Golden.Margins, with.Verdict)
 			}
-			// Errata's medians over other prompts, halved: the fault must show in its known size, not by accident.
+			// The medians of docs/sources.md over other prompts, halved: the fault must show in its known size, not by accident.
 			if moved := with.Golden.Moved; len(moved) == 0 || moved[len(moved)/2].Size() < row.lowest {
 				t.Errorf("the median of the moved cells is under %g nat: %v", row.lowest, moved)
 			}

@@ -25,7 +25,7 @@ const (
 	// recallMargin is the drop of the recall rate that matters in practice, beside the test's level.
 	recallMargin = 0.05
 	// practicalShift is the shift of a cell's margins or top log-probabilities that counts as moved, in
-	// nats. Errata, "How visible faults are": fp32 against float64 moves about 2e-5 and benign
+	// nats. docs/sources.md, "Faults in nano-v4": fp32 against float64 moves about 2e-5 and benign
 	// reorderings below 1e-4, the smallest catalogued fault worth a verdict (mHC mix in bf16) 0.0028
 	// in the median. 1e-3 is ten times the one and a third of the other.
 	practicalShift = 1e-3

@@ -97,7 +97,7 @@ func first(n int, f fake) func(int, fidelity.Cell) fake {
 	}
 }
 
-// The expected p are McNemar's closed form 2^-n for n losses and no win; the shifts are errata's fault table.
+// The expected p are McNemar's closed form 2^-n for n losses and no win; the shifts are the fault table of docs/sources.md.
 func TestGoldenGate(t *testing.T) {
 	plan := standard(t)
 	exact := fidelity.Noise{Repeats: 2}

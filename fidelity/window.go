@@ -14,7 +14,7 @@ type WindowVerdict struct {
 var armNames = map[string]string{Tail: "tail", Inside: "just inside", Start: "start", Repeated: "repeated x8", Short: "short"}
 
 // JudgeWindow reads the pattern of the five arms. An arm is found from three quarters of its repeats,
-// lost up to one quarter, mixed in between. The signatures are those of the fault table in errata ("By
+// lost up to one quarter, mixed in between. The signatures are those of the fault table in docs/sources.md ("By
 // depth"): selection of the last k and a lost first half lose the start and keep tail and repeats;
 // random selection keeps repeats only (nano-v4 has no other way to its tail); a loss of everything
 // down to the short control is no matter of place.

@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The issue names seven faults that must be servable, and a wrong name must list them all.
+// Seven faults are promised to be servable, and a wrong name must list them all.
 func TestFaultNames(t *testing.T) {
 	var stderr bytes.Buffer
 	if code := Run(context.Background(), []string{"-fault=?"}, io.Discard, &stderr); code != codeUsage {
