@@ -40,7 +40,7 @@ var levels = map[string]int{
 	"stat": 0, "suite": 0, "trace": 0,
 	"candidate": 1, "checkpoint": 1, "endpoint": 1, "golden": 1, "nano": 1, "needle": 1,
 	"report": 2, "server": 2,
-	"rules": 3,
+	"precision": 3, "rules": 3,
 }
 
 // Arrows returns the imports that break the table, sorted. The key is a package, the values what its non-test files
