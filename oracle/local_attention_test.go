@@ -96,8 +96,10 @@ func (s *subject) compressed(layer int) []reading {
 	all = append(all, s.pooled(layer, w+"attn.indexer.compressor.", i+"kv_norm.out", 32)...)
 	all = append(all,
 		s.rotated(layer, i+"kv_norm.out", i+"scorer.in.1", 32, s.blockPositions(layer, i+"kv_norm.out")),
-		reading{"indexer-q", s.ops.RotateInterleaved(s.ops.Linear(qr, wq), 32, s.positions(), ropeOf(layer), false).Data, q.Data,
-			bounds(s.rotate(s.linear(tracked(qr), wq), 32, s.positions(), ropeOf(layer), false))},
+		reading{
+			"indexer-q", s.ops.RotateInterleaved(s.ops.Linear(qr, wq), 32, s.positions(), ropeOf(layer), false).Data, q.Data,
+			bounds(s.rotate(s.linear(tracked(qr), wq), 32, s.positions(), ropeOf(layer), false)),
+		},
 		s.logits(q, k, x, s.weight(w+"attn.indexer.weights_proj.weight"), s.tr.Mat(i+"scorer.out", 0)))
 	s.selection(i)
 	return all
@@ -170,8 +172,10 @@ func column(v []numerics.Tracked) [][]numerics.Tracked {
 
 func (s *subject) rotated(layer int, in, out string, width int, positions []int) reading {
 	x := s.tr.Mat(in, 0)
-	return reading{"rope", s.ops.RotateInterleaved(x, width, positions, ropeOf(layer), false).Data, s.tr.Mat(out, width).Data,
-		bounds(s.rotate(tracked(x), width, positions, ropeOf(layer), false))}
+	return reading{
+		"rope", s.ops.RotateInterleaved(x, width, positions, ropeOf(layer), false).Data, s.tr.Mat(out, width).Data,
+		bounds(s.rotate(tracked(x), width, positions, ropeOf(layer), false)),
+	}
 }
 
 // logits checks the indexer on all keys: Hugging Face scores first and masks afterwards.
