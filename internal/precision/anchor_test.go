@@ -1,13 +1,16 @@
 package precision
 
 import (
+	"context"
 	"fmt"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fixtures"
+	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/internal/trace"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/oracle"
@@ -163,4 +166,31 @@ func TestPathErrorsAreThoseOfTheHardware(t *testing.T) {
 			t.Errorf("%s is %v fp32 bounds away", p.Name, r.beyond)
 		}
 	}
+}
+
+// A pass that the model itself makes over the prompt of a trace has the states that were captured, at all positions: then the
+// keys of the long prompt can be made, too.
+func TestRecordedPassIsTheCapturedOne(t *testing.T) {
+	folder, err := fs.Sub(fixtures.FS, "nano-v4")
+	require.NoError(t, err)
+	model, err := nano.Load(folder, oracle.Reference())
+	require.NoError(t, err)
+	tr, err := trace.Open(fixtures.FS, traces[1])
+	require.NoError(t, err)
+	s, err := Record(context.Background(), model, tr.Prompt, 83)
+	require.NoError(t, err)
+	name := "model.layers.2.ffn_hc.in.0"
+	x := s.at(name, 512, 0)
+	require.Equal(t, 391, x.n)
+	agree(t, name, x.rows(391-24, 391), tr.Mat(name, 512))
+	m := newMeter(t, "nano-v4", s)
+	rows, err := m.indexer("layers.3.attn.indexer.", true)
+	require.NoError(t, err)
+	for _, r := range rows {
+		require.Equal(t, []int{16, 32, 64}, r.sizes(), "%s %s", r.Tensor, r.Path)
+		if r.Path == "fp32" {
+			assert.Equal(t, 1.0, r.Numbers["jaccard-min-64"], r.Tensor)
+		}
+	}
+	assert.Empty(t, m.notes)
 }

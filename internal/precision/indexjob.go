@@ -208,6 +208,7 @@ func (l *indexLayer) questionWith(h, qr site, k oracle.Mat, own int) (*question,
 func (u *question) attend(p *pass, from int) {
 	last := u.q.Rows - 1
 	if needle := p.needle / u.l.ratio; p.needle >= 0 && needle < u.visible[last] {
+		u.prompt = true
 		u.needle = func(t int) int {
 			if t == last { // the one that is about to answer
 				return needle
@@ -254,5 +255,6 @@ func (u *question) under(p Path, tail string, h site, r *Row) error {
 	if err != nil {
 		return err
 	}
+	r.Note = u.note()
 	return u.compare(oracle.IndexerLogits(q, k, w, u.visible), r.Numbers)
 }

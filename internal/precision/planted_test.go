@@ -116,10 +116,10 @@ func TestABrokenRowComesFirstAndNamesItsContract(t *testing.T) {
 	require.Equal(t, 1, r.Broken())
 	assert.Equal(t, "layers.2.ffn.gate.weight", r.Rows[0].Tensor)
 	assert.Contains(t, r.Rows[0].Verdict, `"fp32"`)
-	res, err := r.Rows[0].Ledger()
+	res, err := r.Rows[0].Ledger("nano-v4")
 	require.NoError(t, err)
 	require.NoError(t, res.Validate())
-	assert.Equal(t, "precision/layers.2.ffn.gate.weight/fp32", res.Case)
+	assert.Equal(t, "precision/nano-v4/layers.2.ffn.gate.weight/fp32", res.Case)
 	assert.True(t, strings.Contains(r.Report("nano-v4", time.Time{}).Verdict.Text, "1 of"))
 }
 

@@ -13,26 +13,26 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// Ledger is the row as a line of results.jsonl, the row itself in its detail. A broken contract is a fail.
-func (r Row) Ledger() (suite.Result, error) {
+// Ledger is the row of a checkpoint as a line of results.jsonl, the row itself in its detail. A broken contract is a fail.
+func (r Row) Ledger(checkpoint string) (suite.Result, error) {
 	detail, err := json.Marshal(r)
 	if err != nil {
 		return suite.Result{}, fmt.Errorf("precision: the row of %s on path %s is no JSON: %w", r.Tensor, r.Path, err)
 	}
-	out := suite.Result{Case: r.Case(), Outcome: suite.Passed, Message: r.Note, Numbers: r.Numbers, Detail: detail}
+	out := suite.Result{Case: r.Case(checkpoint), Outcome: suite.Passed, Message: r.Note, Numbers: r.Numbers, Detail: detail}
 	if r.Broken() {
 		out.Outcome, out.Message = suite.Failed, r.Tensor+" on path "+r.Path+": "+r.Verdict
 	}
 	return out, nil
 }
 
-// FromLedger collects the rows of an earlier run for Options.Done. Results of other packages are passed over; a row that
+// FromLedger collects the rows of a checkpoint in an earlier run for Options.Done. Other results are passed over; a row that
 // appears twice is taken from its last line.
-func FromLedger(results []suite.Result) ([]Row, error) {
+func FromLedger(results []suite.Result, checkpoint string) ([]Row, error) {
 	last := map[string]int{}
 	var rows []Row
 	for _, res := range results {
-		if !strings.HasPrefix(res.Case, "precision/") || len(res.Detail) == 0 {
+		if !strings.HasPrefix(res.Case, casePrefix(checkpoint)) || len(res.Detail) == 0 {
 			continue
 		}
 		var r Row
@@ -155,10 +155,10 @@ func (r Result) Report(name string, started time.Time) report.Run {
 		run.Facts = append(run.Facts, report.Fact{Label: "note", Text: n})
 	}
 	for _, row := range r.Rows {
-		c := report.Case{ID: row.Case(), Claim: claim, Outcome: report.Pass}
+		c := report.Case{ID: row.Case(name), Claim: claim, Outcome: report.Pass}
 		if row.Broken() {
 			c.Outcome, c.Message = report.Fail, row.Verdict
-			run.Findings = append(run.Findings, report.Finding{Case: row.Case(), Class: "contract", Claim: claim, Got: row.Verdict, Expected: "rho at most 1"})
+			run.Findings = append(run.Findings, report.Finding{Case: row.Case(name), Class: "contract", Claim: claim, Got: row.Verdict, Expected: "rho at most 1"})
 		}
 		run.Cases = append(run.Cases, c)
 	}
@@ -171,12 +171,12 @@ func (r Result) Report(name string, started time.Time) report.Run {
 // claim is the sentence that a broken row violates.
 const claim = "A path MUST stay inside the bound of the contract that it declares."
 
-// Emitter records rows in the ledger of the run of this process, for Options.Emit.
-func Emitter() func([]Row) error {
+// Emitter records the rows of a checkpoint in the ledger of the run of this process, for Options.Emit.
+func Emitter(checkpoint string) func([]Row) error {
 	return func(rows []Row) error {
 		var errs []error
 		for _, r := range rows {
-			res, err := r.Ledger()
+			res, err := r.Ledger(checkpoint)
 			if err == nil {
 				err = suite.Record(res)
 			}

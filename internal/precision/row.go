@@ -96,9 +96,16 @@ func (r Row) Harm() float64 {
 	return harm
 }
 
-// Case is the row's ID in a ledger: a slug path.
-func (r Row) Case() string {
-	return "precision/" + slug(r.Tensor) + "/" + slug(r.Path)
+// Case is the row's ID in ledgers and goldens of a checkpoint, a slug path; checkpoint names it where one file holds several.
+func (r Row) Case(checkpoint string) string {
+	return casePrefix(checkpoint) + slug(r.Tensor) + "/" + slug(r.Path)
+}
+
+func casePrefix(checkpoint string) string {
+	if checkpoint == "" {
+		return "precision/"
+	}
+	return "precision/" + slug(checkpoint) + "/"
 }
 
 var notSlug = regexp.MustCompile(`[^a-z0-9.-]+`)

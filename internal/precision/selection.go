@@ -24,6 +24,20 @@ type question struct {
 	// query t spent on compressed row s, averaged over heads; nil takes the softmax of the exact scores.
 	needle func(t int) int
 	mass   func(t, s int) float64
+	prompt bool    // the needle is the prompt's own
+	order  [][]int // of the exact scores, best first
+}
+
+// note says what the numbers of a selection rest on.
+func (u *question) note() string {
+	mass, needle := "mass is the softmax of exact index scores", "the needle is designated"
+	if u.mass != nil {
+		mass = "mass is recorded attention"
+	}
+	if u.prompt {
+		needle = "the needle is the prompt's"
+	}
+	return fmt.Sprintf("%d queries over %d keys; %s; %s", u.q.Rows, u.k.Rows, mass, needle)
 }
 
 // topKs are the sizes of selection to ask of n keys: the model's own, and 512 and 1024 as V4-Flash and V4-Pro have, where n is
@@ -49,13 +63,15 @@ func topKs(own, n int) []int {
 // newQuestion scores the queries exactly.
 func newQuestion(l *indexLayer, q, w, k oracle.Mat, visible, topk []int) *question {
 	u := &question{l: l, q: q, w: w, k: k, visible: visible, topk: topk, scores: oracle.IndexerLogits(q, k, w, visible)}
+	for t, v := range visible {
+		u.order = append(u.order, ranked(u.scores.Row(t)[:v]))
+	}
 	// Without a needle in the prompt the key that ranks in the middle of the largest selection is designated.
 	u.needle = func(t int) int {
-		order := ranked(u.scores.Row(t)[:visible[t]])
-		if len(order) == 0 || len(topk) == 0 {
+		if len(u.order[t]) == 0 || len(topk) == 0 {
 			return -1
 		}
-		return order[min(len(order)-1, topk[len(topk)-1]/2)]
+		return u.order[t][min(len(u.order[t])-1, topk[len(topk)-1]/2)]
 	}
 	return u
 }
@@ -142,7 +158,7 @@ func (u *question) ranks(scores oracle.Mat, n suite.Numbers) {
 		if d < 0 || d >= v {
 			continue
 		}
-		exact := slices.Index(ranked(u.scores.Row(t)[:v]), d) + 1
+		exact := slices.Index(u.order[t], d) + 1
 		got := slices.Index(ranked(scores.Row(t)[:v]), d) + 1
 		n["needle-rank-exact"] = math.Max(n["needle-rank-exact"], float64(exact))
 		n["needle-rank"] = math.Max(n["needle-rank"], float64(got))
@@ -188,7 +204,7 @@ func (u *question) keyRows() ([]Row, error) {
 			return nil, err
 		}
 		tensor := u.l.prefix + "keys"
-		rows = append(rows, Row{Tensor: tensor, Kind: Keys, Path: f.name, Layer: layerOf(tensor), Numbers: n})
+		rows = append(rows, Row{Tensor: tensor, Kind: Keys, Path: f.name, Layer: layerOf(tensor), Numbers: n, Note: u.note()})
 	}
 	return rows, nil
 }

@@ -20,6 +20,7 @@ func TestCompareByHand(t *testing.T) {
 		visible: []int{4}, topk: []int{2, 4},
 		needle: func(int) int { return 1 },
 	}
+	u.order = [][]int{{0, 1, 2, 3}}
 	other := oracle.Mat{Rows: 1, Cols: 5, Data: []float64{5, 1, 2, 0, 9}}
 	n := suite.Numbers{}
 	require.NoError(t, u.compare(other, n))
