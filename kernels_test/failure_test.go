@@ -59,7 +59,7 @@ func TestFailureText(t *testing.T) {
     got      1 at token 0, to 0 of comb-column-sums
     want     0.999999 ± N   (n+1 = 5 fp32 roundings of a sum near 1; errors of the logits enter through eps alone: N certain)
     shape    8 of 8 elements of comb-column-sums, every element; bound gate: beyond the certain bound of contract "fp32" (rho max N); y ρ <= N, post ρ <= N, comb ρ <= N
-    likely   sinkhorn-eps-missing: the softmax and the Sinkhorn steps lack their eps; the gate keeps it; that leaves N of the difference, ρ <= N   (rivals: scale)
+    likely   sinkhorn-eps-missing: the softmax and the Sinkhorn steps lack their eps; the gate keeps it; that leaves N of the difference, ρ <= N   (rivals: scale, offset)
     again    go test ./kernels_test -count=1 -run '^TestMHCPre$/^uniform-comb$/^nano-t2$/^fp32$'`,
 		},
 		{
