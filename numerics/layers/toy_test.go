@@ -169,7 +169,7 @@ func TestGateSeesCompoundingAlone(t *testing.T) {
 	for seed := range layers.MinMembers {
 		members = append(members, seeded(uint64(seed)))
 	}
-	for seed := range 100 {
+	for seed := range 40 {
 		members = append(members, seeded(uint64(1000+seed)))
 	}
 	reports := measureToy(t, 1, append(members, biased)...)
