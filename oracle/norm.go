@@ -8,13 +8,16 @@ import "math"
 //
 // x [T, G·D]: each row holds G groups that are normalised on their own (heads for the per-head query
 // norm, one group otherwise). weight [D], or nil for the norm without weight (per-head query norm of
-// V4); D = len(weight), or width when weight is nil. eps is added to the mean of squares, inside the
+// V4); D = len(weight), or width when weight is nil, where 0 means the whole row. eps is added to the mean of squares, inside the
 // root. Result [T, G·D].
 //
 // Source: V4 inference/model.py RMSNorm and the query-head norm; eps 1e-6.
 func RMSNorm(x Mat, weight []float64, width int, eps float64) Mat {
-	if weight != nil {
+	switch {
+	case weight != nil:
 		width = len(weight)
+	case width == 0:
+		width = x.Cols
 	}
 	out := NewMat(x.Rows, x.Cols)
 	parallel(x.Rows, 64, func(from, to int) {
