@@ -16,6 +16,8 @@ type indexLayer struct {
 	norm, normBias             []float64
 	normEps                    float64
 	rope                       oracle.Rope
+
+	exactKV, exactGate projected
 }
 
 // readIndexer reads the layer of prefix.
@@ -53,6 +55,19 @@ func (s *source) readIndexer(prefix string, set settings) (*indexLayer, error) {
 	return l, nil
 }
 
+// weight is a projection by the end of its name (indexNames).
+func (l *indexLayer) weight(tail string) oracle.Mat {
+	switch tail {
+	case "wq_b.weight":
+		return l.wqB
+	case "weights_proj.weight":
+		return l.proj
+	case "compressor.wgate.weight":
+		return l.wgate
+	}
+	return l.wkv
+}
+
 func (l *indexLayer) pooling() oracle.Pooling {
 	return oracle.Pooling{Ratio: l.ratio, Width: l.dim, Overlap: l.wkv.Rows == 2*l.dim}
 }
@@ -65,27 +80,21 @@ func exactly(x, w oracle.Mat) (oracle.Mat, error) { return oracle.Linear(x, w), 
 // strip is how many tokens are projected at a time: states of all of them are never held.
 const strip = 256
 
-// keys makes the index keys of the first n tokens, n a multiple of ratio: [n/ratio, dim].
+// keys makes the index keys of the first n tokens, n a multiple of ratio: [n/ratio, dim]. A nil projection is the exact one, which
+// is kept: of two projections one at a time is put on a path.
 func (l *indexLayer) keys(h site, n int, kv, gate linear) (oracle.Mat, error) {
-	var a, g oracle.Mat
-	for from := 0; from < n; from += strip {
-		x := h.rows(from, min(from+strip, n))
-		y, err := kv(x, l.wkv)
-		if err != nil {
-			return oracle.Mat{}, err
-		}
-		a = a.Append(y)
-		if l.ratio == 1 {
-			continue
-		}
-		if y, err = gate(x, l.wgate); err != nil {
-			return oracle.Mat{}, err
-		}
-		g = g.Append(y)
+	a, err := l.project(h, n, l.wkv, kv, &l.exactKV)
+	if err != nil {
+		return oracle.Mat{}, err
 	}
 	if l.ratio == 1 {
 		return layerNorm(a, l.norm, l.normBias), nil
 	}
+	g, err := l.project(h, n, l.wgate, gate, &l.exactGate)
+	if err != nil {
+		return oracle.Mat{}, err
+	}
+	g = g.Clone()
 	oracle.AddPositionBias(g, l.ape, 0)
 	none := oracle.NewMat(0, l.wkv.Rows)
 	k := oracle.RMSNorm(oracle.Compress(a, g, none, none, l.pooling()), l.norm, 0, l.normEps)
@@ -94,6 +103,36 @@ func (l *indexLayer) keys(h site, n int, kv, gate linear) (oracle.Mat, error) {
 		at[b] = b * l.ratio
 	}
 	return oracle.RotateInterleaved(k, l.dim, at, l.rope, false), nil
+}
+
+// projected is a kept projection and what it was made of.
+type projected struct {
+	out oracle.Mat
+	n   int
+	of  *pass
+}
+
+// project multiplies the first n rows of h with w, strip by strip.
+func (l *indexLayer) project(h site, n int, w oracle.Mat, do linear, kept *projected) (oracle.Mat, error) {
+	exact := do == nil
+	if exact {
+		if kept.n == n && kept.of == h.pass && n > 0 {
+			return kept.out, nil
+		}
+		do = exactly
+	}
+	out := oracle.Mat{Cols: w.Rows, Data: make([]float64, 0, n*w.Rows)}
+	for from := 0; from < n; from += strip {
+		y, err := do(h.rows(from, min(from+strip, n)), w)
+		if err != nil {
+			return oracle.Mat{}, err
+		}
+		out = out.Append(y)
+	}
+	if exact {
+		*kept = projected{out, n, h.pass}
+	}
+	return out, nil
 }
 
 // layerNorm is V3.2's key norm, eps 1e-6 (DeepSeek-V3.2-Exp inference/model.py).

@@ -32,9 +32,14 @@ func (m *meter) indexJobs(prefixes []string) []job {
 		if !selects && i == 1 {
 			m.note("selections are measured in the first, a middle and the last of %d indexers; the others' projections by their products alone", len(prefixes))
 		}
-		cost := work / 4
-		if !selects {
-			cost /= 16
+		var cost float64
+		for _, tail := range indexNames {
+			if rows, cols, ok := m.shape(prefix + tail); ok {
+				cost += emulated * float64(min(rows, outputRows)*cols*m.o.Tokens)
+			}
+		}
+		if selects {
+			cost += 7 * work * summed // both projections exactly, and each on six paths
 		}
 		out = append(out, job{prefix + "*", cost, func(context.Context) ([]Row, error) { return m.indexer(prefix, selects) }})
 	}
@@ -78,10 +83,7 @@ func (m *meter) indexer(prefix string, selects bool) ([]Row, error) {
 		if !m.has(canon) {
 			continue
 		}
-		w, err := m.all(canon)
-		if err != nil {
-			return nil, err
-		}
+		w := l.weight(tail)
 		name := module(canon, "input_layernorm.out")
 		if tail == "wq_b.weight" {
 			name = module(canon, "self_attn.q_a_norm.out")
@@ -168,7 +170,7 @@ func (m *meter) ask(l *indexLayer) (asked, whole *question, h site, err error) {
 
 // questionOf makes queries and keys of n tokens.
 func (l *indexLayer) questionOf(h, qr site, n, own int) (*question, error) {
-	k, err := l.keys(h, n/l.ratio*l.ratio, exactly, exactly)
+	k, err := l.keys(h, n/l.ratio*l.ratio, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -234,24 +236,26 @@ func (u *question) attend(p *pass, from int) {
 // under scores with one projection on a path and the others exact. h is where whole's keys come from.
 func (u *question) under(p Path, tail string, h site, r *Row) error {
 	l, k := u.l, u.k
-	run := map[string]linear{}
-	for _, name := range indexNames {
-		run[name] = exactly
-	}
-	run[tail] = p.quick
-	var err error
+	qb, proj := exactly, exactly
+	var kv, gate linear
 	switch tail {
-	case "compressor.wkv.weight", "compressor.wgate.weight", "wk.weight":
-		kv := run["compressor.wkv.weight"]
-		if tail == "wk.weight" {
-			kv = run[tail]
-		}
-		if k, err = l.keys(h, k.Rows*l.ratio, kv, run["compressor.wgate.weight"]); err != nil {
+	case "wq_b.weight":
+		qb = p.quick
+	case "weights_proj.weight":
+		proj = p.quick
+	case "compressor.wgate.weight":
+		gate = p.quick
+	default:
+		kv = p.quick
+	}
+	if kv != nil || gate != nil {
+		var err error
+		if k, err = l.keys(h, k.Rows*l.ratio, kv, gate); err != nil {
 			return err
 		}
 		r.Numbers["rel-l2-keys"] = numerics.RelL2(k.Data, u.k.Data)
 	}
-	q, w, err := l.queries(u.qr, u.h, u.at, run["wq_b.weight"], run["weights_proj.weight"])
+	q, w, err := l.queries(u.qr, u.h, u.at, qb, proj)
 	if err != nil {
 		return err
 	}

@@ -45,9 +45,9 @@ func (m *meter) jobs() ([]job, error) {
 		}
 		switch kind {
 		case Mix:
-			out = append(out, job{canon, float64(rows * cols * m.o.Tokens), func(context.Context) ([]Row, error) { return m.mix(canon) }})
+			out = append(out, job{canon, emulated * float64(rows*cols*m.o.Tokens), func(context.Context) ([]Row, error) { return m.mix(canon) }})
 		case Gate:
-			out = append(out, job{canon, float64(rows * cols * routeTokens / 4), func(context.Context) ([]Row, error) { return m.gate(canon) }})
+			out = append(out, job{canon, float64(rows*cols) * (emulated*float64(m.o.Tokens) + 6*routeTokens*summed), func(context.Context) ([]Row, error) { return m.gate(canon) }})
 		case Index:
 			prefix, _, _ := strings.Cut(canon, ".attn.indexer.")
 			if prefix += ".attn.indexer."; !slices.Contains(indexers, prefix) {

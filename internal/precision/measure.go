@@ -65,7 +65,13 @@ type meter struct {
 	bar    *report.Progress
 }
 
-// job is a step with the cost that the time left is estimated from.
+const (
+	emulated = 12
+	summed   = 1.0 / 47
+)
+
+// job is a step with the cost that the time left is estimated from, in a twelfth of a multiplication that is emulated and bounded on
+// six paths. An exact one costs a fiftieth of that (measured: 57 M against 2.7 G a second).
 type job struct {
 	name string
 	cost float64

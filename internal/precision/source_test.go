@@ -112,8 +112,12 @@ func TestBlock(t *testing.T) {
 		name            string
 		length, n, want int
 	}{
-		{"128 blocks with a short last one", 192, 2, 128}, {"one scale a row", 300, 300, 1}, {"groups of 32", 4096, 128, 32},
-		{"one for all", 96, 1, 128}, {"neither", 100, 7, 0}, {"none", 100, 0, 0},
+		{"128 blocks with a short last one", 192, 2, 128},
+		{"one scale a row", 300, 300, 1},
+		{"groups of 32", 4096, 128, 32},
+		{"one for all", 96, 1, 128},
+		{"neither", 100, 7, 0},
+		{"none", 100, 0, 0},
 	} {
 		assert.Equal(t, row.want, block(row.length, row.n), row.name)
 	}

@@ -52,7 +52,7 @@ func (m *meter) stackJobs() []job {
 		return nil
 	}
 	rows, cols, _ := m.shape("layers.0.hc_attn_fn")
-	return []job{{"compounding", float64(8*s.depth*rows*cols) * stackTokens, s.measure}}
+	return []job{{"compounding", emulated * float64(s.depth*rows*cols) * stackTokens, s.measure}}
 }
 
 // layerAt reads a layer, or gives the one that is held: all candidates stand at the same depth.

@@ -44,8 +44,7 @@ func TestWeightsPrecision(t *testing.T) {
 		ckpt, err := safetensors.OpenCheckpoint(os.DirFS(dir), ".")
 		require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
 		t.Cleanup(func() { _ = ckpt.Close() }) // only read from
-		print := weigh(t, filepath.Base(dir), "", ckpt, states, Options{Config: config})
-		compareGolden(t, print)
+		compareGolden(t, weigh(t, filepath.Base(dir), "", ckpt, states, Options{Config: config}))
 		return
 	}
 	fmt.Println("precision: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined on the committed hidden states, the quantised ones against the fp32 original")
@@ -109,6 +108,9 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 	}
 	if family == "" {
 		family = "precision/" + strings.TrimPrefix(r.Fingerprint, "sha256:")
+		if len(states.passes) > 0 {
+			family += ".captured"
+		}
 	}
 	return weighed{r, family}
 }
