@@ -45,6 +45,10 @@ func predict(value float64, members []float64, risk, floor float64) Calibrated {
 	return Calibrated{Value: value, Centre: mean, SD: sd, Low: mean - half, High: mean + half}
 }
 
+// mostShare caps (e/s)² of one element. A correct result may have an element where all members happen to agree and it does not (a large term
+// added before its cancellation in one order out of many); one element far off is the bound gate's business.
+const mostShare = 64
+
 // calibration is what the relative and bias gates measured; zero without an ensemble.
 type calibration struct {
 	relative          Calibrated // ln of the rms of (y − y*)/s, rejected above High only
@@ -57,7 +61,7 @@ type calibration struct {
 // contract, in an order like the ensemble's, it is exchangeable with the members.
 //
 // Relative: T_j = sqrt(mean_i (e_ij/s_ij)² + 1/n) with e = y − y* and s_ij the rms error at element i of the others; s is at least
-// ulp/√12 so that elements which the output format holds exactly do not decide. Judged on ln T, whose standard deviation is taken as at least
+// ulp/√12 and (e/s)² at most mostShare, so that elements which the output format holds exactly do not decide. Judged on ln T, whose standard deviation is taken as at least
 // 1/sqrt(2n), the sampling law of an rms. A closed form κ·exp(z/√n) supposes independent, equal errors and false-alarms on outlier
 // channels (measured: 12 to 27 %).
 //
@@ -98,7 +102,7 @@ func (t Trial) calibrate(c Contract) calibration {
 		for _, i := range use {
 			e, u := y[i]-t.Want[i], units[i]
 			s2 := math.Max((sum[i]-e*e)/float64(m-1), u*u/12)
-			sq += e * e / s2
+			sq += math.Min(e*e/s2, mostShare)
 			plain += e * e / (u * u)
 			signed[j] += e / u / n
 			magnified[j] += math.Copysign(e, e*t.Want[i]) / u / n

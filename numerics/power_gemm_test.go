@@ -29,25 +29,26 @@ type faulty struct {
 type bench struct {
 	name  string
 	slice int // trials in the default run
+	full  int // and in the full one
 	draw  func(t testing.TB, rng *rand.Rand) specimen
 }
 
 func benches() []bench {
 	b := []bench{
-		{"gemm bf16 out, 64x64, K=512, Gaussian", 2, outputFaults},
-		{"gemm bf16 out, 4096x8, K=64, Gaussian", 2, wrongRow},
+		{"gemm bf16 out, 64x64, K=512, Gaussian", 2, 100, outputFaults},
+		{"gemm bf16 out, 4096x8, K=64, Gaussian", 2, 100, wrongRow},
 	}
 	for _, coherent := range []bool{false, true} {
 		data := map[bool]string{false: "Gaussian", true: "coherent"}[coherent]
 		b = append(b,
-			bench{"fp8 promoted every 128, 64x64, K=2048, " + data, 1, promoted(coherent)},
-			bench{"fp32 accumulate of e4m3, bf16 out, 64x64, K=4096, " + data, 0, accumulators(4096, 64, coherent)},
-			bench{"fp32 accumulate of e4m3, bf16 out, 64x64, K=16384, " + data, 0, accumulators(16384, 64, coherent)})
+			bench{"fp8 promoted every 128, 64x64, K=2048, " + data, 1, 100, promoted(coherent)},
+			bench{"fp32 accumulate of e4m3, bf16 out, 64x64, K=4096, " + data, 0, 100, accumulators(4096, 64, coherent)},
+			bench{"fp32 accumulate of e4m3, bf16 out, 64x64, K=16384, " + data, 0, 20, accumulators(16384, 64, coherent)})
 	}
 	return append(b,
-		bench{"fp32 accumulate of e4m3, bf16 out, 128x128, K=16384, coherent", 0, truncatedTensorCore},
-		bench{"attention, 64 queries, L=4096, d=64, Gaussian", 1, attentionMutants(false)},
-		bench{"attention, 64 queries, L=4096, d=64, needle", 0, attentionMutants(true)})
+		bench{"fp32 accumulate of e4m3, bf16 out, 128x128, K=16384, coherent", 0, 100, truncatedTensorCore},
+		bench{"attention, 64 queries, L=4096, d=64, Gaussian", 1, 100, attentionMutants(false)},
+		bench{"attention, 64 queries, L=4096, d=64, needle", 0, 100, attentionMutants(true)})
 }
 
 // gemmSpecimen draws data and a correct GEMM under c.
