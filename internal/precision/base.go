@@ -2,11 +2,15 @@ package precision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -80,45 +84,61 @@ func (s *source) integer(canon string) bool {
 	return err != nil
 }
 
-// compareClass is the relative error of a class of tensors, dequantised, against the base's.
+// compareClass is the relative error of a class of tensors, dequantised, against the base's. Tensors are independent: each
+// processor takes one, with some strips of it in memory.
 func (m *meter) compareClass(ctx context.Context, base *source, class string, names []string) ([]Row, error) {
+	d2, w2, errs := make([]float64, len(names)), make([]float64, len(names)), make([]error, len(names))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(names), runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			v, w := m.view(), base.view()
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(names) {
+					return
+				}
+				if d2[i], w2[i], errs[i] = distance(ctx, v, w, names[i]); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
 	var each []float64
 	var num, den float64
-	worst := ""
-	for _, canon := range names {
-		d2, w2, err := m.distance(ctx, base, canon)
-		if err != nil {
-			return nil, err
+	worst := 0
+	for i := range names {
+		num, den = num+d2[i], den+w2[i]
+		each = append(each, zeroed(math.Sqrt(d2[i]/w2[i])))
+		if each[i] > each[worst] {
+			worst = i
 		}
-		num, den = num+d2, den+w2
-		rel := zeroed(math.Sqrt(d2 / w2))
-		if worst == "" || !(rel <= slices.Max(each)) {
-			worst = canon
-		}
-		each = append(each, rel)
 	}
-	m.bytes += base.bytes
-	base.bytes = 0
-	slices.Sort(each)
-	n := suite.Numbers{
-		"rel-l2": zeroed(math.Sqrt(num / den)), "worst-rel-l2": each[len(each)-1], "median-rel-l2": each[len(each)/2], "tensors": float64(len(each)),
-	}
-	if n["worst-rel-l2"] == 0 {
+	m.bytes.Add(base.bytes.Swap(0))
+	if each[worst] == 0 {
 		return nil, nil // stored alike: nothing to list
 	}
-	return []Row{{Tensor: class, Kind: Base, Path: "dequantised", Layer: -1, Numbers: n, Note: "worst " + worst}}, nil
+	note := "worst " + names[worst]
+	slices.Sort(each)
+	return []Row{{Tensor: class, Kind: Base, Path: "dequantised", Layer: -1, Note: note, Numbers: suite.Numbers{
+		"rel-l2": zeroed(math.Sqrt(num / den)), "worst-rel-l2": each[len(each)-1], "median-rel-l2": each[len(each)/2], "tensors": float64(len(each)),
+	}}}, nil
 }
 
 // distance is ||v − w||² and ||w||² of one tensor, strip by strip.
-func (m *meter) distance(ctx context.Context, base *source, canon string) (d2, w2 float64, err error) {
-	rows, cols, _ := m.shape(canon)
+func distance(ctx context.Context, have, base *source, canon string) (d2, w2 float64, err error) {
+	rows, cols, _ := have.shape(canon)
 	step := max(1, baseStrip/max(1, cols))
 	for from := 0; from < rows; from += step {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
 		to := min(from+step, rows)
-		v, err := m.rows(canon, from, to)
+		v, err := have.rows(canon, from, to)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -132,4 +152,12 @@ func (m *meter) distance(ctx context.Context, base *source, canon string) (d2, w
 		}
 	}
 	return d2, w2, nil
+}
+
+// zeroed makes 0/0 of an all-zero vector 0.
+func zeroed(v float64) float64 {
+	if math.IsNaN(v) {
+		return 0
+	}
+	return v
 }

@@ -2,6 +2,7 @@ package precision
 
 import (
 	"context"
+	"maps"
 	"math"
 	"testing"
 
@@ -90,10 +91,7 @@ func TestFusedCompressorIsMeasuredAsTwo(t *testing.T) {
 	} {
 		plain["layers.5.attn.indexer."+r.name] = random(r.name, r.shape...)
 	}
-	fused := map[string]part{}
-	for name, p := range plain {
-		fused[name] = p
-	}
+	fused := maps.Clone(plain)
 	x := "layers.5.attn.indexer.compressor."
 	kv, gate := plain[x+"wkv.weight"], plain[x+"wgate.weight"]
 	delete(fused, x+"wkv.weight")

@@ -54,7 +54,7 @@ func flashFolder(t testing.TB) string {
 		spec{x + "compressor.wkv.weight", "BF16", []int{256, 4096}, 0}, spec{x + "compressor.wgate.weight", "BF16", []int{256, 4096}, 0},
 		spec{x + "compressor.ape", "F32", []int{4, 256}, 0}, spec{x + "compressor.norm.weight", "F32", []int{128}, 1})
 
-	header, at := map[string]any{}, 0
+	header := map[string]any{}
 	var data bytes.Buffer
 	for _, s := range specs {
 		rng, n, cols := suite.Rand("precision/flash/x"+fmt.Sprint(len(header))), 1, s.shape[len(s.shape)-1]
@@ -73,8 +73,7 @@ func flashFolder(t testing.TB) string {
 				data.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
 			}
 		}
-		at = data.Len()
-		header[s.name] = map[string]any{"dtype": s.dtype, "shape": s.shape, "data_offsets": []int{start, at}}
+		header[s.name] = map[string]any{"dtype": s.dtype, "shape": s.shape, "data_offsets": []int{start, data.Len()}}
 	}
 	text, err := json.Marshal(header)
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func Measure(ctx context.Context, ckpt *safetensors.Checkpoint, states *States, 
 		return Result{}, fmt.Errorf("precision: %w", err)
 	}
 	sortWorstFirst(r.Rows)
-	r.Notes, r.Bytes, r.Seconds = m.notes, m.bytes, time.Since(started).Seconds()
+	r.Notes, r.Bytes, r.Seconds = m.notes, m.bytes.Load(), time.Since(started).Seconds()
 	return r, nil
 }
 

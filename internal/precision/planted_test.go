@@ -3,7 +3,6 @@ package precision
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -120,7 +119,7 @@ func TestABrokenRowComesFirstAndNamesItsContract(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, res.Validate())
 	assert.Equal(t, "precision/nano-v4/layers.2.ffn.gate.weight/fp32", res.Case)
-	assert.True(t, strings.Contains(r.Report("nano-v4", time.Time{}).Verdict.Text, "1 of"))
+	assert.Contains(t, r.Report("nano-v4", time.Time{}).Verdict.Text, "1 of")
 }
 
 func TestACandidateOfTheWrongShapeIsRefused(t *testing.T) {

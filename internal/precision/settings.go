@@ -49,26 +49,26 @@ func readSettings(raw []byte) (s settings, defaulted []string, err error) {
 			return s, nil, fmt.Errorf("precision: config.json is not a JSON object of a model's settings: %w", err)
 		}
 	}
-	def := func(name string, v *int, d int) {
+	defInt := func(name string, v *int, d int) {
 		if *v <= 0 {
 			*v = d
 			defaulted = append(defaulted, fmt.Sprintf("%s %d", name, d))
 		}
 	}
-	real := func(name string, v *float64, d float64) {
+	defFloat := func(name string, v *float64, d float64) {
 		if !(*v > 0) || math.IsInf(*v, 0) {
 			*v = d
 			defaulted = append(defaulted, fmt.Sprintf("%s %g", name, d))
 		}
 	}
-	real("rms_norm_eps", &f.NormEps, 1e-6)
-	def("num_experts_per_tok", &f.PerToken, 6)
-	def("index_topk", &f.IndexTopK, 512)
-	def("qk_rope_head_dim", &f.RopeDim, 64)
+	defFloat("rms_norm_eps", &f.NormEps, 1e-6)
+	defInt("num_experts_per_tok", &f.PerToken, 6)
+	defInt("index_topk", &f.IndexTopK, 512)
+	defInt("qk_rope_head_dim", &f.RopeDim, 64)
 	if s.family != checkpoint.FamilyV32 {
-		def("hc_sinkhorn_iters", &f.HCIterations, 20)
-		real("hc_eps", &f.HCEps, 1e-6)
-		real("compress_rope_theta", &f.CompressTheta, 160000)
+		defInt("hc_sinkhorn_iters", &f.HCIterations, 20)
+		defFloat("hc_eps", &f.HCEps, 1e-6)
+		defFloat("compress_rope_theta", &f.CompressTheta, 160000)
 	}
 	s.hc = oracle.HCConfig{Iterations: f.HCIterations, Eps: f.HCEps, NormEps: f.NormEps}
 	s.normEps, s.indexTopK, s.perToken = f.NormEps, f.IndexTopK, f.PerToken

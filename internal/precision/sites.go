@@ -2,7 +2,6 @@ package precision
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/assay-suite/assay/internal/suite"
@@ -131,16 +130,8 @@ func (m *meter) gate(canon string) ([]Row, error) {
 		}
 		name := stem + "bias"
 		rows = append(rows, Row{Tensor: name, Kind: Bias, Path: f.Name, Layer: layerOf(name), Numbers: suite.Numbers{
-			"rel-l2": zeroed(numerics.RelL2(rounded, bias.Data)), "flips": flips(got, chosen),
+			"rel-l2": numerics.RelL2(rounded, bias.Data), "flips": flips(got, chosen),
 		}, Note: "rounded without scales"})
 	}
 	return rows, nil
-}
-
-// zeroed makes 0/0 of an all-zero vector 0.
-func zeroed(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
-	}
-	return v
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"github.com/assay-suite/assay/internal/checkpoint"
 	"github.com/assay-suite/assay/numerics/format"
@@ -14,16 +14,21 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// source reads tensors of a checkpoint by canonical name as float64, in strips of rows, whatever spelling and storage.
+// source reads tensors of a checkpoint by canonical name as float64, in strips of rows, whatever spelling and storage. Each
+// goroutine needs a view of its own.
 type source struct {
 	ckpt   *safetensors.Checkpoint
 	places map[string]place
 	names  []string // canonical, sorted
+	bytes  *atomic.Int64
 
-	mu     sync.Mutex
-	bytes  int64
 	cached string // weight whose scales are held
 	scales scaling
+}
+
+// view is the same checkpoint for another goroutine.
+func (s *source) view() *source {
+	return &source{ckpt: s.ckpt, places: s.places, names: s.names, bytes: s.bytes}
 }
 
 // place is where a canonical tensor lies: rows 0 means all of the stored tensor.
@@ -33,7 +38,7 @@ type place struct {
 }
 
 func newSource(ckpt *safetensors.Checkpoint) *source {
-	s := &source{ckpt: ckpt, places: map[string]place{}}
+	s := &source{ckpt: ckpt, places: map[string]place{}, bytes: new(atomic.Int64)}
 	for _, stored := range ckpt.Names() {
 		s.places[checkpoint.Canonical(stored)] = place{stored: stored}
 	}
@@ -131,7 +136,7 @@ func (s *source) rows(canon string, from, to int) (oracle.Mat, error) {
 	if err != nil {
 		return oracle.Mat{}, err
 	}
-	s.count(len(raw))
+	s.bytes.Add(int64(len(raw)))
 	scaled := s.scaleName(canon) != ""
 	f, err := elementFormat(info.DType, scaled)
 	if err != nil {
@@ -186,20 +191,14 @@ func (k scaling) apply(m oracle.Mat, from int) {
 }
 
 func (s *source) scalesOf(canon string, d safetensors.DType) (scaling, error) {
-	s.mu.Lock()
-	held, name := s.scales, s.cached
-	s.mu.Unlock()
-	if name == canon {
-		return held, nil
+	if s.cached == canon {
+		return s.scales, nil
 	}
 	k, err := s.readScales(canon, d)
-	if err != nil {
-		return k, err
+	if err == nil {
+		s.scales, s.cached = k, canon
 	}
-	s.mu.Lock()
-	s.scales, s.cached = k, canon
-	s.mu.Unlock()
-	return k, nil
+	return k, err
 }
 
 func (s *source) readScales(canon string, d safetensors.DType) (scaling, error) {
@@ -210,7 +209,7 @@ func (s *source) readScales(canon string, d safetensors.DType) (scaling, error) 
 	if err != nil {
 		return scaling{}, err
 	}
-	s.count(len(raw))
+	s.bytes.Add(int64(len(raw)))
 	f := format.E8M0 // some writers have no name for it and store bytes
 	if info.DType != safetensors.U8 {
 		if f, err = format.ByDType(string(info.DType)); err != nil {
@@ -263,12 +262,6 @@ func block(length, n int) int {
 		return length / n
 	}
 	return 0
-}
-
-func (s *source) count(n int) {
-	s.mu.Lock()
-	s.bytes += int64(n)
-	s.mu.Unlock()
 }
 
 // Fingerprint names a checkpoint by its tensors' names, dtypes and shapes and by the bytes of every hc_*_fn and gate:
