@@ -46,9 +46,31 @@ func causes(t Trial, c Contract, v Verdict, bad []int) []Cause {
 		out = append(out, cause)
 	}
 	if cause, ok := truncation(t, c, v, all); ok {
-		out = append(out, cause)
+		at := slices.IndexFunc(out, func(c Cause) bool { return c.Name == "scale" })
+		if at >= 0 && t.cutRatherThanScaled(c, all) {
+			out = slices.Insert(out, at, cause)
+		} else {
+			out = append(out, cause)
+		}
 	}
 	return out
+}
+
+// cutRatherThanScaled compares two fits of the error in ulp: a constant number of ulp towards zero, as truncation gives, and a share of the
+// value, which moves by a factor of two within a binade.
+func (t Trial) cutRatherThanScaled(c Contract, at []int) bool {
+	units := t.units(c)
+	var n, syy, se, sey, see float64
+	for _, i := range at {
+		y := math.Abs(t.Want[i]) / units[i]
+		e := math.Copysign(1, t.Want[i]) * (t.Got[i] - t.Want[i]) / units[i]
+		n++
+		syy += y * y
+		se += e
+		sey += e * y
+		see += e * e
+	}
+	return see-se*se/n < see-sey*sey/syy
 }
 
 func zeros(t Trial, _ Contract, at []int) (Cause, bool) {

@@ -104,7 +104,9 @@ func suspects() []suspect {
 		{"fp16-operands", kernel(format.FP16, rn, format.FP16, block(16, 25, 23, rz, 0)), nil, []int{64}, p(16, 25, 23, "rz"), nil},
 		{
 			"subnormal-inputs-flushed", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), nil,
-			[]int{64}, numerics.Print{SubnormalIn: "flushed"}, nil,
+			[]int{64},
+			numerics.Print{SubnormalIn: "flushed"},
+			nil,
 		},
 		{"subnormal-outputs-flushed", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 { return mapped(out, flush(bf16)) }, []int{64}, numerics.Print{SubnormalIn: "kept", SubnormalOut: "flushed"}, nil},
 		{"output-truncated", kernel(bf16, rn, fp32, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 {

@@ -38,6 +38,7 @@ func TestCalibratedGates(t *testing.T) {
 		{"another order", s.trial, c, s.trial.Got, numerics.None},
 		{"pairwise, better than the ensemble", s.trial, c, under(t, pairwise, x, w, 64, 64, 512), numerics.None},
 		{"exact, better than everything", s.trial, c, mapped(s.trial.Want, func(v float64) float64 { return float64(float32(v)) }), numerics.None},
+		{"a truncating tensor core, inside the fp32 bound", s.trial, c, under(t, tensorCore, x, w, 64, 64, 512), numerics.Relative},
 		{"noise a few times the sum's", s.trial, c, noisy(1e-5), numerics.Relative},
 		{"bf16 output", out.trial, bf16, out.trial.Got, numerics.None},
 		{"bf16 output, all up by 0.05 ulp before rounding", out.trial, bf16, mapped(out.trial.Want, func(v float64) float64 {
@@ -195,5 +196,22 @@ func TestCompoundingGate(t *testing.T) {
 	}
 	if g := numerics.Slope([]float64{3, 6, 9, 12}); math.Abs(g-1) > 1e-12 {
 		t.Errorf("errors that grow with depth have slope %v, want 1", g)
+	}
+}
+
+// A result cut towards zero and one scaled by 0.999 are both a little small; the first cause MUST tell them apart by how the error moves
+// within a binade.
+func TestTruncationIsNotAScale(t *testing.T) {
+	c := bf16Out(format.BF16)
+	s, _, _ := gemmSpecimen(t, suite.Rand("numerics/truncation-or-scale"), c, 64, 64, 512, false)
+	for want, got := range map[string][]float64{
+		"truncation": mapped(s.trial.Want, func(v float64) float64 { return format.BF16.RoundTo(v, format.RZ, format.Overflow) }),
+		"scale":      mapped(s.trial.Want, func(v float64) float64 { return format.BF16.RoundTo(0.999*v, format.RN, format.Overflow) }),
+	} {
+		tr := s.trial
+		tr.Got = got
+		if v := numerics.Judge(tr, c); v.Accepted || len(v.Cause) == 0 || v.Cause[0].Name != want {
+			t.Errorf("%s: got %v with causes %q", want, v, v.Cause)
+		}
 	}
 }

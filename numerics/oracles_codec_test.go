@@ -15,6 +15,7 @@ import (
 // examineCodec compares a recorded table of codes (name.enc or a PTX cvt) or of values (name.decode) with the format it names.
 // NaN codes count as one class: which of them is written differs between sources and is tested in numerics/format.
 func examineCodec(t testing.TB, f *safetensors.File, group, name string) (line, bool) {
+	t.Helper()
 	_, kind, _ := cutLast(name)
 	slug, rule, _ := strings.Cut(kind, "_") // PTX: bf16_rn, e4m3_rn_satfinite
 	in := "in"

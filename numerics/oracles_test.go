@@ -161,6 +161,7 @@ func operandOf(f *safetensors.File, group string, prefixes ...string) string {
 }
 
 func examineGemm(t testing.TB, f *safetensors.File, kept, group, name string) (line, bool) {
+	t.Helper()
 	xn, wn := operandOf(f, group, "x_", "a_"), operandOf(f, group, "w_", "b_")
 	if xn == "" || wn == "" {
 		return line{}, false

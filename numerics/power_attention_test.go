@@ -27,7 +27,6 @@ type attKernel struct {
 	mixBase bool // the splits' log-sum-exp is base 2, merged as base e
 	bf16Acc bool // P·V accumulates in bf16
 	lowP    bool // scores and weights are stored in bf16, as a framework's unfused attention does
-	reverse bool
 }
 
 func round16(x float32) float32 {

@@ -81,6 +81,7 @@ func bf16Out(in format.Format) numerics.Contract {
 
 // outputFaults are small systematic faults of the output: they act on the fp32 sum before it is rounded to bf16.
 func outputFaults(t testing.TB, rng *rand.Rand) specimen {
+	t.Helper()
 	const m, n, k = 64, 64, 512
 	c := bf16Out(format.BF16)
 	s, x, w := gemmSpecimen(t, rng, c, m, n, k, false)
@@ -102,6 +103,7 @@ func outputFaults(t testing.TB, rng *rand.Rand) specimen {
 
 // wrongRow is one row of 4,096 that holds its neighbour's result.
 func wrongRow(t testing.TB, rng *rand.Rand) specimen {
+	t.Helper()
 	const m, n, k = 4096, 8, 64
 	s, _, _ := gemmSpecimen(t, rng, bf16Out(format.BF16), m, n, k, false)
 	got := append([]float64{}, s.trial.Got...)
@@ -113,6 +115,7 @@ func wrongRow(t testing.TB, rng *rand.Rand) specimen {
 
 func promoted(coherent bool) func(testing.TB, *rand.Rand) specimen {
 	return func(t testing.TB, rng *rand.Rand) specimen {
+		t.Helper()
 		const m, n, k = 64, 64, 2048
 		c := numerics.FP8Hopper("fp8-accurate", 128)
 		c.Acc.Order = numerics.Unknown
@@ -127,6 +130,7 @@ func promoted(coherent bool) func(testing.TB, *rand.Rand) specimen {
 // accumulators is the table of kernel-anchors 6.3: kernels that are not fp32 accumulation, sold as it.
 func accumulators(k, n int, coherent bool) func(testing.TB, *rand.Rand) specimen {
 	return func(t testing.TB, rng *rand.Rand) specimen {
+		t.Helper()
 		c := bf16Out(format.E4M3FN)
 		s, x, w := gemmSpecimen(t, rng, c, n, n, k, coherent)
 		for _, row := range []struct {
@@ -150,6 +154,7 @@ func accumulators(k, n int, coherent bool) func(testing.TB, *rand.Rand) specimen
 // rounding to nearest. Coherent sums of 16,384 products come out 2e-5 too small, 1/450 ulp of bf16: only the count of outputs that land on
 // the other side of a tie can see it, and 4,096 outputs hold too few of them for a risk of 1e-6.
 func truncatedTensorCore(t testing.TB, rng *rand.Rand) specimen {
+	t.Helper()
 	const m, n, k = 128, 128, 16384
 	c := bf16Out(format.E4M3FN)
 	e4m3 := func(v float64) float64 { return format.E4M3FN.RoundTo(v, format.RN, format.Saturate) }

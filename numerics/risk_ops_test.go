@@ -96,6 +96,7 @@ func operators() []operator {
 	}
 	for _, c := range gemmContracts() {
 		ops = append(ops, operator{"gemm " + c.Name, func(t testing.TB, rng *rand.Rand) (numerics.Trial, numerics.Contract) {
+			t.Helper()
 			m, n, k := 1<<rng.IntN(4), 8<<rng.IntN(3), 64<<rng.IntN(3)
 			if c.Acc.Result < 10 {
 				k = min(k, 128) // γ_n of 2^-8 is infinite from 256 on: no certain bound
