@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +104,8 @@ func TestFusedCompressorIsMeasuredAsTwo(t *testing.T) {
 	require.NoError(t, err)
 	b, err := Measure(context.Background(), made(t, fused), Seeded("fused"), o)
 	require.NoError(t, err)
-	assert.Equal(t, a.Rows, b.Rows)
 	assert.Len(t, a.Rows, 4*6+5)
+	if d := cmp.Diff(a.Rows, b.Rows, cmpopts.IgnoreFields(Row{}, "Fingerprint")); d != "" {
+		t.Errorf("the fused tensor is measured otherwise:\n%s", d)
+	}
 }

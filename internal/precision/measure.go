@@ -22,7 +22,7 @@ type Options struct {
 	Progress io.Writer // where progress with the time left is shown; nil for nowhere
 	Style    report.Style
 
-	Done []Row                  // of an earlier run on the same states: complete steps among them are not measured again
+	Done []Row                  // of an earlier run on the same checkpoint and states: complete steps among them are not measured again
 	Emit func(rows []Row) error // called with the rows of each step as soon as they are known, not with Done's
 }
 
@@ -105,7 +105,7 @@ func Measure(ctx context.Context, ckpt *safetensors.Checkpoint, states *States, 
 	if err != nil {
 		return Result{}, err
 	}
-	if r.Rows, err = m.runAll(ctx, jobs); err != nil {
+	if r.Rows, err = m.runAll(ctx, jobs, r); err != nil {
 		return Result{}, fmt.Errorf("precision: %w", err)
 	}
 	sortWorstFirst(r.Rows)
@@ -118,10 +118,15 @@ func (m *meter) note(format string, args ...any) {
 }
 
 // runAll runs the jobs one after another: each is parallel inside or small, and one tensor at a time bounds memory.
-func (m *meter) runAll(ctx context.Context, jobs []job) ([]Row, error) {
+func (m *meter) runAll(ctx context.Context, jobs []job, of Result) ([]Row, error) {
 	held := map[string][]Row{}
 	for _, r := range m.o.Done {
-		held[r.Job] = append(held[r.Job], r)
+		if r.Fingerprint == of.Fingerprint && r.States == of.States {
+			held[r.Job] = append(held[r.Job], r)
+		}
+	}
+	if len(m.o.Done) > 0 && len(held) == 0 {
+		m.note("the earlier run measured another checkpoint, or on other states: nothing of it is taken over")
 	}
 	var cost float64
 	for _, j := range jobs {
@@ -146,7 +151,7 @@ func (m *meter) runAll(ctx context.Context, jobs []job) ([]Row, error) {
 			return nil, err
 		}
 		for i := range rows {
-			rows[i].Job, rows[i].Of = j.name, len(rows)
+			rows[i].Job, rows[i].Of, rows[i].Fingerprint, rows[i].States = j.name, len(rows), of.Fingerprint, of.States
 		}
 		if m.o.Emit != nil && len(rows) > 0 {
 			if err := m.o.Emit(rows); err != nil {

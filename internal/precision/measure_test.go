@@ -109,6 +109,15 @@ func TestMeasureContinuesWhatALedgerHolds(t *testing.T) {
 	if d := cmp.Diff(first.Rows, again.Rows); d != "" {
 		t.Errorf("a continued run differs from one in one go:\n%s", d)
 	}
+
+	// Rows of other states are measured again.
+	for i := range done {
+		done[i].States = "others"
+	}
+	ckpt := made(t, map[string]part{"layers.0.ffn.gate.weight": f32([]int{1, 2}, 1, 2)})
+	other, err := Measure(context.Background(), ckpt, captured(t, traces...), Options{Config: nanoConfig(t), Done: done})
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(other.Notes, "\n"), "nothing of it is taken over")
 }
 
 func TestMeasureFailsInSentences(t *testing.T) {

@@ -52,6 +52,9 @@ type Row struct {
 	// Job and Of name the step of Measure that made the row and the number of its rows, so that a run can be continued.
 	Job string `json:"job"`
 	Of  int    `json:"of"`
+	// Fingerprint and States say what was measured on what; rows of anything else are not taken over.
+	Fingerprint string `json:"fingerprint"`
+	States      string `json:"states"`
 	// Note says what the numbers rest on where that is not obvious.
 	Note string `json:"note,omitempty"`
 }

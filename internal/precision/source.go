@@ -264,15 +264,15 @@ func block(length, n int) int {
 	return 0
 }
 
-// Fingerprint names a checkpoint by its tensors' names, dtypes and shapes and by the bytes of every hc_*_fn and gate:
-// "sha256:" and 16 hexadecimal digits. Checkpoints that differ in other weights alone share it.
+// Fingerprint names a checkpoint by its tensors' names, dtypes and shapes and by the bytes of those that are examined (hc_*_fn,
+// gates, biases, index projections): "sha256:" and 16 hexadecimal digits. Checkpoints that differ in other weights alone share it.
 func Fingerprint(ckpt *safetensors.Checkpoint) (string, error) {
 	s := newSource(ckpt)
 	h := sha256.New()
 	for _, canon := range s.names {
 		info, _ := ckpt.Tensor(s.places[canon].stored)
 		fmt.Fprintf(h, "%s %s %v\n", canon, info.DType, info.Shape)
-		if k, ok := kindOf(canon); !ok || k != Mix && k != Gate {
+		if _, ok := kindOf(canon); !ok {
 			continue
 		}
 		raw, err := ckpt.Bytes(s.places[canon].stored)

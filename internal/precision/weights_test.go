@@ -89,7 +89,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 		require.NoError(t, err, "ASSAY_RESUME must name the folder of an earlier run")
 		o.Done, err = FromLedger(results, name)
 		require.NoError(t, err)
-		fmt.Printf("precision: %d rows of %s are taken over\n", len(o.Done), old)
+		require.NoError(t, o.Emit(o.Done), "the new ledger holds what the old one does")
+		fmt.Printf("precision: %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name, len(o.Done), old)
 	}
 	started := time.Now()
 	r, err := Measure(context.Background(), ckpt, states, o)
