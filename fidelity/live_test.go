@@ -28,6 +28,7 @@ const gentle = 4
 // server's golden instead of judging by it.
 func TestLive(t *testing.T) {
 	isJob := suite.Job(t)
+	refuseResume()
 	j, err := liveJob(t)
 	if err != nil {
 		suite.Usage(err)

@@ -2,6 +2,7 @@ package fidelity_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestMainJob(t *testing.T) {
 		j.Keep = func(c fidelity.Cell) bool { return c.Tokens <= 128 }
 	}
 	if isJob {
+		refuseResume()
 		j.Budget, j.Haystack = budgetOf(), userHaystack(t)
 		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
 		j.Result = suite.Record
@@ -41,6 +43,14 @@ func TestMainJob(t *testing.T) {
 	require.NoError(t, err)
 	if d.Judgement.Code != suite.Pass || d.Judgement.Golden == nil || d.Judgement.Golden.Margins != fidelity.Held {
 		t.Errorf("verdict %q (code %d) on the shipped model; golden %v", d.Judgement.Verdict, d.Judgement.Code, d.Judgement.Golden)
+	}
+}
+
+// refuseResume ends a job that is told to continue another one: nothing here could, and a setting that does
+// nothing would be believed.
+func refuseResume() {
+	if v, set := suite.Value("ASSAY_RESUME"); set {
+		suite.Usage(fmt.Errorf("ASSAY_RESUME=%q continues a run of `go tool mage weights`; a run of this job begins anew, so unset it", v))
 	}
 }
 

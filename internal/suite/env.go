@@ -29,7 +29,7 @@ func Env() []Variable {
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
 		{"ASSAY_DISRUPT", "0", "1 allows flushes, aborts, floods and soaks on a live server", only("0")},
 		{"ASSAY_SHARD", "", "i/n runs part i (from 0) of n", notYet},
-		{"ASSAY_RESUME", "", "folder of a run to continue", notYet},
+		{"ASSAY_RESUME", "", "folder of a weights run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
 		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", only("0")},
 		{"ASSAY_HAYSTACK", "the shipped Opticks", "text file to hide needles in", nil},
