@@ -57,8 +57,10 @@ func TestSinkhornVariantsLimitAtTwo(t *testing.T) {
 			want = limit(logs)
 		}
 		for _, v := range []oracle.SinkhornVariant{
-			{Start: start, Iterations: 200}, {Start: start, Iterations: 200, RowsLast: true},
-			{Start: start, Iterations: 200, Eps: 1e-15}, {Start: start, Iterations: 200, Eps: 1e-15, RowsLast: true},
+			{Start: start, Iterations: 200},
+			{Start: start, Iterations: 200, RowsLast: true},
+			{Start: start, Iterations: 200, Eps: 1e-15},
+			{Start: start, Iterations: 200, Eps: 1e-15, RowsLast: true},
 		} {
 			got := slices.Clone(b)
 			v.Apply(got, 2)
