@@ -70,7 +70,7 @@ func (p *patient) againstBase(ctx context.Context, o Options) error {
 				}
 				stop := failed != nil
 				if !stop {
-					report(o.Progress, "base", done.Add(list[i].info.Size), total, started)
+					tell(o.Progress, "base", done.Add(list[i].info.Size), total, started)
 				}
 				mu.Unlock()
 				if stop {

@@ -94,7 +94,7 @@ func (p *patient) load(progress func(Progress)) error {
 		byName[shards[i]] = o.file
 		p.files = append(p.files, o.file)
 		p.enter(o.file)
-		report(progress, "headers", int64(i+1), int64(len(shards)), p.started)
+		tell(progress, "headers", int64(i+1), int64(len(shards)), p.started)
 	}
 	if ix != nil {
 		p.compare(ix, byName)
@@ -201,7 +201,7 @@ func (p *patient) strays(ix *shardIndex) {
 	}
 }
 
-func report(progress func(Progress), stage string, done, total int64, started time.Time) {
+func tell(progress func(Progress), stage string, done, total int64, started time.Time) {
 	if progress != nil {
 		progress(Progress{Stage: stage, Done: done, Total: total, Elapsed: time.Since(started)})
 	}

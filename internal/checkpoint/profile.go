@@ -68,7 +68,7 @@ func (p *patient) profiles(ctx context.Context, progress func(Progress)) ([]*pro
 				}
 				stop := failed != nil
 				if !stop {
-					report(progress, "distribution", done.Add(1), int64(len(all)), started)
+					tell(progress, "distribution", done.Add(1), int64(len(all)), started)
 				}
 				mu.Unlock()
 				if stop {

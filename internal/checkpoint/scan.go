@@ -88,7 +88,7 @@ func (p *patient) scan(ctx context.Context, jobs map[*tensor]*job, progress func
 				}
 				stop := failed != nil
 				if !stop {
-					report(progress, "scan", done.Add(parts[i].bytes), p.bytes, started)
+					tell(progress, "scan", done.Add(parts[i].bytes), p.bytes, started)
 				}
 				mu.Unlock()
 				if stop {

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/checkpoint"
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // The doctor on ASSAY_WEIGHTS, or on the shipped folders: findings worst first, errors fail.
@@ -38,10 +41,17 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 			fmt.Printf("doctor: %s %d %%, %s left\n", p.Stage, 100*p.Done/p.Total, p.ETA().Round(time.Second))
 		}
 	}
+	started := time.Now()
 	r, err := checkpoint.Examine(context.Background(), fsys, o)
 	require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
 	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d findings, %d of them errors\n",
 		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings), r.Errors())
+	dir, err := suite.RunDir()
+	require.NoError(t, err)
+	page := filepath.Join(dir, "doctor-"+filepath.Base(name))
+	require.NoError(t, report.WriteAll(page, r.Page(name, started), nil))
+	require.NoError(t, r.Ledger(filepath.Base(name)))
+	fmt.Printf("doctor: %s\n", filepath.Join(page, report.HTMLFile))
 	for _, f := range r.Findings {
 		fmt.Println("  ", f)
 		if f.Severity == checkpoint.Error {

@@ -1,0 +1,97 @@
+package checkpoint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+// Page is the report as report.html, junit.xml and the terminal show it; name is the checkpoint's as the
+// user knows it.
+func (r Report) Page(name string, started time.Time) report.Run {
+	run := report.Run{
+		Title: "doctor of " + name, Started: started, Elapsed: time.Duration(r.Seconds * float64(time.Second)),
+		Identity: []report.Fact{
+			{Label: "checkpoint", Text: name},
+			{Label: "family", Text: cmp.Or(r.Family, "unknown: only what needs no names was examined")},
+			{Label: "tensors", Text: fmt.Sprintf("%d in %d shards; the config calls for %d", r.Tensors, r.Shards, r.Expected)},
+			{Label: "read", Text: fmt.Sprintf("%.3g GB in %.2f s (%.2f GB/s)", float64(r.Bytes)/1e9, r.Seconds, r.GBps())},
+		},
+		Facts:   []report.Fact{{Label: "doctor", Text: fmt.Sprintf("%d findings, %d of them errors", len(r.Findings), r.Errors())}},
+		Cases:   r.cases(name),
+		Verdict: report.Verdict{Text: "no error found"},
+	}
+	for _, s := range r.Skipped {
+		run.Facts = append(run.Facts, report.Fact{Label: "unmeasured", Text: s})
+	}
+	if len(r.Findings) > 0 {
+		t := report.Table{Title: "findings, worst first", Head: []string{"severity", "kind", "what", "tensors"}}
+		for _, f := range r.Findings {
+			t.Rows = append(t.Rows, []string{f.Severity.String(), f.Kind, f.Text, strings.Join(f.Tensors, " ")})
+		}
+		run.Tables = append(run.Tables, t)
+	}
+	if len(r.Base) > 0 {
+		t := report.Table{Title: "against the base, worst first", Head: []string{"tensor", "relative L2", "half steps", "outside"}}
+		for _, d := range r.Base {
+			t.Rows = append(t.Rows, []string{d.Tensor, fmt.Sprintf("%.3g", d.RelL2), fmt.Sprintf("%.3g", d.HalfSteps), fmt.Sprint(d.Outside)})
+		}
+		run.Tables = append(run.Tables, t)
+	}
+	if n := r.Errors(); n > 0 {
+		run.Verdict = report.Verdict{Code: int(suite.Regression), Text: fmt.Sprintf("%d errors, first: %s", n, r.Findings[0].Text)}
+	}
+	return run
+}
+
+// cases are one passed case for a sound checkpoint, else one for every finding; a suspect is no failure.
+func (r Report) cases(name string) []report.Case {
+	id := "weights/doctor/" + slug(name)
+	if len(r.Findings) == 0 {
+		return []report.Case{{ID: id + "/sound", Claim: claim, Outcome: report.Pass, Seconds: r.Seconds}}
+	}
+	var out []report.Case
+	for i, f := range r.Findings {
+		c := report.Case{
+			ID: fmt.Sprintf("%s/%s/%d", id, f.Kind, i), Claim: claim, Outcome: report.Pass, Type: f.Kind,
+			Message: f.String(), Text: f.Text + "\n" + strings.Join(f.Tensors, "\n"),
+		}
+		if f.Severity == Error {
+			c.Outcome = report.Fail
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+const claim = "a checkpoint MUST agree with its index, its config and its formats"
+
+// Ledger appends the page's cases to the run's results.jsonl.
+func (r Report) Ledger(name string) error {
+	var errs []error
+	for _, c := range r.cases(name) {
+		errs = append(errs, suite.Record(suite.Result{
+			Case: c.ID, Outcome: suite.Outcome(c.Outcome), Seconds: c.Seconds, Message: c.Message,
+			Numbers: suite.Numbers{"tensors": float64(r.Tensors), "gb-per-s": r.GBps()},
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// slug makes a case segment of a folder's name.
+func slug(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-':
+			return c
+		case c >= 'A' && c <= 'Z':
+			return c - 'A' + 'a'
+		}
+		return '-'
+	}, name)
+}
