@@ -1,0 +1,3 @@
+package candidate_test
+
+import _ "github.com/assay-suite/assay/internal/golden" // so that -update is understood
