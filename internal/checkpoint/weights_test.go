@@ -19,7 +19,7 @@ import (
 )
 
 // The doctor on ASSAY_WEIGHTS, or on the shipped folders: findings worst first, errors fail.
-func TestDoctor(t *testing.T) {
+func TestWeightsDoctor(t *testing.T) {
 	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
 	if set && dir != "" {
 		fmt.Printf("doctor: examining %s\n", dir)

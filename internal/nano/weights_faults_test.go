@@ -4,6 +4,7 @@ package nano_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // What the planted faults do to recall and margins was measured once with an independent float64
 // implementation, on 13 prompts of 230 to 1,024 tokens of the same recording. The prompts chosen
 // there are not known, so a recall may differ by two prompts and a median shift by a factor of two.
-func TestFaultsDoWhatAnIndependentModelSaw(t *testing.T) {
+func TestWeightsFaultsDoWhatAnIndependentModelSaw(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
 	var all, some []greedyCase
 	for _, c := range greedyCases(t) {
@@ -53,7 +54,7 @@ func TestFaultsDoWhatAnIndependentModelSaw(t *testing.T) {
 			}
 			slices.Sort(shifts)
 			shift := shifts[len(shifts)/2]
-			t.Logf("recall %d/13 (seen elsewhere: %d), median margin shift %.2g nats (%.2g)", got, c.recall, shift, c.shift)
+			fmt.Printf("nano-v4: %-26s recall %d/13 (an independent model: %d), median margin shift %.2g nats (%.2g)\n", c.fault, got, c.recall, shift, c.shift)
 			if got < c.recall-2 || got > c.recall+2 {
 				t.Errorf("recall is %d/13, an independent model had %d/13", got, c.recall)
 			}
