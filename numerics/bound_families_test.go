@@ -112,7 +112,7 @@ func TestSinkhornBound(t *testing.T) {
 	}
 	f.done("one iteration short", 0.8)
 	sums.done("eps missing", 1)
-	// The value of math-spec 7.5, computed there from the definition.
+	// The value published in docs/sources.md, computed there from the definition.
 	want := []float64{0.5855009, 0.1326137, 0.2277417, 0.0541448, 0.1152778, 0.5244266, 0.3313187, 0.0289781, 0.2396503, 0.2432637, 0.4177646, 0.0993221, 0.0595700, 0.0996950, 0.0231740, 0.8175539}
 	got := ar.Sinkhorn(numerics.ExactSlice([]float64{2, 0, 0, 0, 0, 1, 0, -1, .5, 0, 0, 0, 0, 0, -2, 3}), 4, 20, 1e-6)
 	for i := range want {

@@ -9,7 +9,7 @@ import (
 )
 
 // accumulators lists what is searched for operands of a format, known hardware first. known selects the models that have been
-// measured or published (errata of this project's record; north-numerical-computing/MATLAB-tensor-core, models/*TC.m);
+// measured or published (docs/sources.md; north-numerical-computing/MATLAB-tensor-core, models/*TC.m);
 // the rest is a grid around them.
 func accumulators(f format.Format, known bool) []Accumulator {
 	block := func(b, f, r int, m format.Rounding) Accumulator {

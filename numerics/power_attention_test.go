@@ -137,7 +137,7 @@ func stored16(v []float32) []float64 {
 	return out
 }
 
-// attentionMutants are the 11 mutants of kernel-anchors 6.1, on Gaussian data or with one key that the queries find.
+// attentionMutants are the 11 mutants of docs/sources.md ("Evidence for the gates"), on Gaussian data or with one key that the queries find.
 func attentionMutants(needle bool) func(testing.TB, *rand.Rand) specimen {
 	return func(_ testing.TB, rng *rand.Rand) specimen {
 		draw := func(n int) []float32 {

@@ -127,7 +127,7 @@ func promoted(coherent bool) func(testing.TB, *rand.Rand) specimen {
 	}
 }
 
-// accumulators is the table of kernel-anchors 6.3: kernels that are not fp32 accumulation, sold as it.
+// accumulators is the table of docs/sources.md ("Evidence for the gates"): kernels that are not fp32 accumulation, sold as it.
 func accumulators(k, n int, coherent bool) func(testing.TB, *rand.Rand) specimen {
 	return func(t testing.TB, rng *rand.Rand) specimen {
 		t.Helper()
