@@ -35,14 +35,14 @@ func (o Output) Bits() (uint64, error) {
 	if o.Prefill == "nan" {
 		bits, ok := NaN(o.DType)
 		if !ok {
-			return 0, fmt.Errorf("dtype %q has no NaN to prefill with; give the bits of an element as 0x...", o.DType)
+			return 0, fmt.Errorf("dtype %q has no NaN to prefill with; write 0x and the bits of an element", o.DType)
 		}
 		return bits, nil
 	}
 	digits, ok := strings.CutPrefix(o.Prefill, "0x")
 	bits, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil {
-		return 0, fmt.Errorf("prefill %q is neither \"nan\" nor the bits of an element as 0x...", o.Prefill)
+		return 0, fmt.Errorf("prefill %q is neither \"nan\" nor 0x and the bits of an element", o.Prefill)
 	}
 	if width := safetensors.DType(o.DType).Bits(); width < 64 && bits>>width != 0 {
 		return 0, fmt.Errorf("prefill %q does not fit into the %d bits of dtype %q", o.Prefill, width, o.DType)

@@ -108,16 +108,14 @@ func (w *Worker) Run(ctx context.Context, call Call) (_ Reply, err error) {
 		return reply, err
 	}
 	w.retire(fmt.Sprintf("case %q: %v", call.Case, err))
-	var broken *Error
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*Error](err); ok {
 		broken.Stderr = w.stderr.since(mark, 2<<10)
 	}
 	return Reply{}, inCase(err, call.Case)
 }
 
 func inCase(err error, id string) error {
-	var broken *Error
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*Error](err); ok {
 		broken.Case = id
 		return err
 	}
@@ -173,7 +171,7 @@ func (w *Worker) ensure(ctx context.Context) error {
 // begin starts a process and greets it.
 func (w *Worker) begin(ctx context.Context) error {
 	mark := w.stderr.written()
-	p, err := w.launch(w.life, w.stderr)
+	p, err := w.launch(w.life, w.stderr) //nolint:contextcheck // a process outlives the call that starts it
 	if err != nil {
 		return problem(KindStart, err, "the worker's command cannot be started; check its path")
 	}
@@ -181,8 +179,7 @@ func (w *Worker) begin(ctx context.Context) error {
 	hello, err := w.greet(ctx)
 	if err != nil {
 		w.retire(fmt.Sprintf("greeting: %v", err))
-		var broken *Error
-		if errors.As(err, &broken) {
+		if broken, ok := errors.AsType[*Error](err); ok {
 			broken.Stderr = w.stderr.since(mark, 2<<10)
 		}
 		return err
@@ -223,7 +220,7 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	stop := context.AfterFunc(w.life, cancel)
+	stop := context.AfterFunc(w.life, cancel) //nolint:contextcheck // two lives bound a call: the caller's and the worker's
 	defer stop()
 	answer, err := w.proc.ask(limited, request)
 	var broken *Error
@@ -233,7 +230,7 @@ func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte) (
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case w.life.Err() != nil:
-		return nil, context.Cause(w.life)
+		return nil, context.Cause(w.life) //nolint:contextcheck // as above
 	case errors.As(err, &broken):
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func Env() []Variable {
 		{"ASSAY_HAYSTACK", "the shipped Opticks", "text file to hide needles in", nil},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
-		{"ASSAY_PYTHON", "python3", "interpreter for Python workers", notYet},
+		{"ASSAY_PYTHON", "", "interpreter with numpy: runs the tests of the Python workers too", nil},
 		{"ASSAY_ARTIFACTS", "artifacts", "folder that run folders are made in", nil},
 	}
 }

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""A second implementation of the hyper-connection operators, in numpy and float64, written from their formulas.
+
+    ASSAY_CANDIDATE="python3 adapters/python/reference_mhc.py"
+
+With X_t the n streams of a token, an n x C matrix, and z_t = F vec(X_t) / sqrt(mean(vec(X_t)^2) + norm_eps):
+
+    pre = sigmoid(s0 z[:n] + b[:n]) + eps,  post = 2 sigmoid(s1 z[n:2n] + b[n:2n]),  comb = S(s2 z[2n:] + b[2n:])
+    y = pre' X                              before a sublayer (mhc_pre) and, with rows pre alone, after the last one (mhc_head)
+    X' = post f' + comb' X                  after a sublayer (mhc_post)
+
+S is Sinkhorn's scaling: softmax over rows plus eps; then columns, rows, columns, ..., columns are divided by their sum plus
+eps, `sinkhorn_iterations` column steps in all (DeepSeek-V4 inference/kernel.py hc_split_sinkhorn; docs/sources.md, mHC).
+"""
+import numpy as np
+
+from assay_worker import op, serve
+
+
+def sigmoid(z):
+    return np.exp(-np.logaddexp(0, -z))
+
+
+def sinkhorn(logits, steps, eps):
+    """logits [..., n, n] -> nearly doubly stochastic [..., n, n]; axis -2 is the row."""
+    p = np.exp(logits - logits.max(-1, keepdims=True))
+    p = p / p.sum(-1, keepdims=True) + eps
+    for axis in [-2] + [-1, -2] * (steps - 1):
+        p = p / (p.sum(axis, keepdims=True) + eps)
+    return p
+
+
+def mixes(x, fn, norm_eps):
+    """[T, K], [M, K] -> [T, M]"""
+    x, fn = np.float64(x), np.float64(fn)
+    return np.einsum("tk,mk->tm", x, fn) / np.sqrt(np.square(x).mean(1, keepdims=True) + norm_eps)
+
+
+def collapse(weights, x):
+    """[T, n], [T, n·C] -> [T, C]"""
+    return np.einsum("tj,tjc->tc", weights, np.float64(x).reshape(len(x), weights.shape[1], x.shape[1] // weights.shape[1]))
+
+
+@op("mhc_pre")
+def mhc_pre(x, fn, scale, base, y, post, comb, hc_mult, sinkhorn_iterations, hc_eps, norm_eps):
+    n = int(hc_mult)
+    z = mixes(x, fn, norm_eps) * np.repeat(np.float64(scale), [n, n, n * n]) + np.float64(base)
+    y[...] = collapse(sigmoid(z[:, :n]) + hc_eps, x)
+    post[...] = 2 * sigmoid(z[:, n : 2 * n])
+    comb[...] = sinkhorn(z[:, 2 * n :].reshape(-1, n, n), int(sinkhorn_iterations), hc_eps).reshape(-1, n * n)
+    return "numpy float64"
+
+
+@op("mhc_post")
+def mhc_post(f, post, comb, x, out, hc_mult):
+    n = int(hc_mult)
+    f, streams = np.float64(f), np.float64(x).reshape(len(x), n, -1) if len(x) else np.zeros((0, n, f.shape[1]))
+    mixed = np.einsum("tjk,tjc->tkc", np.float64(comb).reshape(-1, n, n), streams)
+    out[...] = (np.float64(post)[:, :, None] * f[:, None, :] + mixed).reshape(out.shape)
+    return "numpy float64"
+
+
+@op("mhc_head")
+def mhc_head(x, fn, scale, base, y, hc_eps, norm_eps):
+    z = mixes(x, fn, norm_eps) * np.float64(scale)[0] + np.float64(base)
+    y[...] = collapse(sigmoid(z) + hc_eps, x)
+    return "numpy float64"
+
+
+if __name__ == "__main__":
+    serve("numpy-reference", np.__version__)
