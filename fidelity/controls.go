@@ -13,7 +13,7 @@ const (
 	floorShare   = 0.20 // recall at every length at or below this is "nothing is recalled"
 )
 
-// Finding of the internal controls.
+// Controls is what the internal controls say of a run.
 type Controls struct {
 	Standing Standing // Regressed reads "fault" here; Held "no fault found"
 	Text     string   // what was compared, with counts and p

@@ -80,7 +80,7 @@ func (p *Position) UnmarshalJSON(raw []byte) error {
 	if out.Margin, err = strconv.ParseFloat(m[3], 64); err != nil {
 		return fmt.Errorf("the margin %q of a golden cannot be read: %w", m[3], err)
 	}
-	for _, f := range strings.Fields(m[4]) {
+	for f := range strings.FieldsSeq(m[4]) {
 		v, err := strconv.ParseFloat(f, 64)
 		if err != nil {
 			return fmt.Errorf("the log-probability %q of a golden cannot be read: %w", f, err)

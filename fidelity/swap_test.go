@@ -35,6 +35,7 @@ type swap struct {
 
 // contractMix is nano-v4 whose mixing GEMM rounds as the contract says, as on an H200; all else is exact.
 func contractMix(t testing.TB, c numerics.Contract) *nano.Model {
+	t.Helper()
 	m := load(t, "nano-v4")
 	ops := m.Ops()
 	ops.HCMix = oracle.HCMixWith(func(x, w oracle.Mat) oracle.Mat {

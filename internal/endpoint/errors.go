@@ -72,8 +72,7 @@ func IsUnreachable(err error) bool {
 
 // statusOf returns the HTTP status carried by err, 0 when there is none.
 func statusOf(err error) int {
-	var s *StatusError
-	if errors.As(err, &s) {
+	if s, ok := errors.AsType[*StatusError](err); ok {
 		return s.Status
 	}
 	return 0

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,7 @@ func (e Exchange) Curl(bodyFile string) string {
 	if e.Keyed {
 		b.WriteString(` -H "Authorization: Bearer $OPENAI_API_KEY"`)
 	}
-	if e.Method != "GET" {
+	if e.Method != http.MethodGet {
 		b.WriteString(" -H 'Content-Type: application/json' --data-binary " + quote("@"+bodyFile))
 	}
 	return b.String()

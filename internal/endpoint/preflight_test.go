@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"strings"
@@ -109,9 +110,7 @@ func TestPreflightTable(t *testing.T) {
 			p, err := c.Preflight(t.Context(), "n1")
 			require.NoError(t, err)
 			want := map[string]Capability{"chat": Supported, "logprobs": Supported, "usage": Supported, "completions": Supported, "tokenize": Supported, "cached-tokens": Supported, "cache-salt": Supported, "window": Supported}
-			for k, v := range row.want {
-				want[k] = v
-			}
+			maps.Copy(want, row.want)
 			got := map[string]Capability{}
 			for _, f := range p.Features {
 				got[f.Name] = f.State

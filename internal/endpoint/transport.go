@@ -73,8 +73,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 		return t.attempt(ctx, req, body, &c.out)
 	}, backoff.WithBackOff(policy), backoff.WithMaxTries(uint(t.limits.MaxTries)), backoff.WithMaxElapsedTime(0))
 	if err != nil {
-		var again *againError
-		if errors.As(err, &again) {
+		if again, ok := errors.AsType[*againError](err); ok {
 			err = again.err
 		}
 		return nil, err
@@ -148,8 +147,7 @@ func (t *transport) read(in *meter, out *Exchange, res *http.Response) ([]byte, 
 	}
 	if out.Stream {
 		payload, err := assemble(in)
-		var s *StatusError
-		if errors.As(err, &s) {
+		if s, ok := errors.AsType[*StatusError](err); ok {
 			s.Status, s.Message = res.StatusCode, t.redact.text(s.Message)
 		}
 		if err != nil {

@@ -71,18 +71,20 @@ func layout(h HeatMap) grid {
 
 // block is the head line and one line per row, for columns from up to to.
 func (g grid) block(h HeatMap, from, to int, s Style) []string {
-	head := padRight(" "+oneLine(h.RowLabel), g.label)
+	var head strings.Builder
+	head.WriteString(padRight(" "+oneLine(h.RowLabel), g.label))
 	for _, c := range h.Cols[from:to] {
-		head += padLeft(oneLine(c), g.cell)
+		head.WriteString(padLeft(oneLine(c), g.cell))
 	}
-	lines := []string{head}
+	lines := []string{head.String()}
 	for r, label := range h.Rows {
-		line := padLeft(oneLine(label), g.label-1) + " "
+		var line strings.Builder
+		line.WriteString(padLeft(oneLine(label), g.label-1) + " ")
 		for c := from; c < to; c++ {
 			st := h.At(r, c).State
-			line += strings.Repeat(" ", g.cell-1) + paint(st.Glyph(s.ASCII), st.sgr(), s)
+			line.WriteString(strings.Repeat(" ", g.cell-1) + paint(st.Glyph(s.ASCII), st.sgr(), s))
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	return lines
 }
@@ -149,15 +151,16 @@ func writeTable(b *strings.Builder, t Table) {
 		if i == 0 && len(row) == 0 {
 			continue
 		}
-		line := "  "
+		var line strings.Builder
+		line.WriteString("  ")
 		for c, cell := range row {
 			if c > 0 && numericColumn(t, c) {
-				line += " " + padLeft(oneLine(cell), widths[c]) + " "
+				line.WriteString(" " + padLeft(oneLine(cell), widths[c]) + " ")
 			} else {
-				line += " " + padRight(oneLine(cell), widths[c]) + " "
+				line.WriteString(" " + padRight(oneLine(cell), widths[c]) + " ")
 			}
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	if t.Note != "" {
 		b.WriteString("   " + oneLine(t.Note) + "\n")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
@@ -24,7 +25,7 @@ func WriteJUnit(w io.Writer, run Run) error {
 	index := map[string]int{}
 	var suites []junit.Testsuite
 	seconds := map[string]float64{}
-	for _, c := range append(run.Cases[:len(run.Cases):len(run.Cases)], verdictCase(run.Verdict)) {
+	for _, c := range append(slices.Clip(run.Cases), verdictCase(run.Verdict)) {
 		class, name := splitID(c.ID)
 		at, ok := index[class]
 		if !ok {

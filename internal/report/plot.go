@@ -204,7 +204,7 @@ func newPlot(at, values []float64) *plot.Plot {
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
 		a.Color, a.Label.TextStyle.Color, a.Tick.Label.Color = inkText, inkText, inkText
 		a.Tick.Color = inkGrid
-		a.LineStyle.Color = inkGrid
+		a.Color = inkGrid
 		a.Label.TextStyle.Font, a.Tick.Label.Font = face, face
 	}
 	var ticks []plot.Tick

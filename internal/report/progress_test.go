@@ -158,7 +158,7 @@ func TestProgressLive(t *testing.T) {
 		!strings.HasPrefix(last[len(last)-1], "recall      ") {
 		t.Errorf("the screen shows %q", last)
 	}
-	for _, frame := range strings.Split(b.String(), "\r") {
+	for frame := range strings.SplitSeq(b.String(), "\r") {
 		// 34 columns of bar: the count and the filled part must tell the same story.
 		full := strings.Count(frame, "█")
 		if steps := strings.Count(frame, "1/4")*8 + strings.Count(frame, "2/4")*17 + strings.Count(frame, "3/4")*25; full != steps {

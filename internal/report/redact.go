@@ -90,7 +90,8 @@ func (r *Redactor) Run(run Run) Run {
 	if r == nil || len(r.forms) == 0 {
 		return run
 	}
-	return r.value(reflect.ValueOf(run)).Interface().(Run)
+	reflect.ValueOf(&run).Elem().Set(r.value(reflect.ValueOf(run))) // run is a copy already
+	return run
 }
 
 // value copies v with every reachable string redacted.

@@ -116,7 +116,7 @@ func padLeft(s string, n int) string { return strings.Repeat(" ", max(0, n-width
 // whole. n <= 0 means no limit.
 func wrap(s string, n int) []string {
 	var out []string
-	for _, line := range strings.Split(s, "\n") {
+	for line := range strings.SplitSeq(s, "\n") {
 		line = strings.TrimRight(line, " ")
 		for n > 0 && width(line) > n {
 			cut := breakAt(line, n)
