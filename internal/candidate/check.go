@@ -123,17 +123,22 @@ func (v View) check(n int) error {
 	if len(v.Shape) != len(v.Strides) {
 		return fmt.Errorf("has shape %v and strides %v; give one stride for each dimension", v.Shape, v.Strides)
 	}
-	last := v.Offset
+	empty, size, last := slices.Contains(v.Shape, 0), 1, v.Offset
 	for d, s := range v.Shape {
-		if s < 0 || v.Strides[d] < 0 {
+		switch {
+		case s < 0 || v.Strides[d] < 0:
 			return fmt.Errorf("has shape %v and strides %v; neither may be negative", v.Shape, v.Strides)
-		}
-		if s > 1 && v.Strides[d] > n/(s-1) {
+		case empty || s == 1:
+			continue
+		case size > maxElements/s:
+			return fmt.Errorf("has shape %v, more than %d elements", v.Shape, maxElements)
+		case v.Strides[d] > n/(s-1):
 			return fmt.Errorf("has shape %v and strides %v and leaves its storage of %d elements", v.Shape, v.Strides, n)
 		}
-		last += max(s-1, 0) * v.Strides[d]
+		size *= s
+		last += (s - 1) * v.Strides[d]
 	}
-	if v.Offset < 0 || elements(v.Shape) > 0 && last >= n {
+	if v.Offset < 0 || !empty && last >= n {
 		return fmt.Errorf("reaches from element %d to %d of a storage of %d", v.Offset, last, n)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -146,8 +147,9 @@ func TestPythonViews(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, FromFloat32s([]float32{111, 213, 312, 414}).Data, got.Outputs["y"].Data)
 	assert.Equal(t, "rows path", got.Path)
-	assert.Contains(t, w.Stderr(), "launching")
-	assert.Contains(t, w.Stderr(), "from C")
+	require.Eventually(t, func() bool { // standard error comes on its own time
+		return strings.Contains(w.Stderr(), "launching") && strings.Contains(w.Stderr(), "from C")
+	}, patience, time.Millisecond)
 	assert.Zero(t, w.Restarts())
 }
 
