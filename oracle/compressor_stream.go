@@ -48,8 +48,8 @@ func (s *CompressorStream) Push(a, g Mat) (rows Mat, first int, err error) {
 	if s.ape.Rows > 0 {
 		AddPositionBias(biased, s.ape, s.position)
 	}
-	// The carry is copied, so that a clone may go its own way.
-	allA, allG := s.a.Clone().Append(a), s.g.Clone().Append(biased)
+	// The carry is a Slice, whose capacity ends with it: Append copies, and a clone goes its own way.
+	allA, allG := s.a.Append(a), s.g.Append(biased)
 	whole := allA.Rows - allA.Rows%s.pool.Ratio
 	rows = Compress(allA.Slice(0, whole), allG.Slice(0, whole), s.prevA, s.prevG, s.pool)
 	if whole > 0 && s.pool.Overlap {
