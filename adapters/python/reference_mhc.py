@@ -31,32 +31,29 @@ def sinkhorn(logits, steps, eps):
 
 
 def mixes(x, fn, norm_eps):
-    """[T, K], [M, K] -> [T, M]"""
-    x, fn = np.float64(x), np.float64(fn)
+    """[T, n, C], [M, n·C] -> [T, M]"""
+    x, fn = np.float64(x).reshape(len(x), fn.shape[1]), np.float64(fn)
     return np.einsum("tk,mk->tm", x, fn) / np.sqrt(np.square(x).mean(1, keepdims=True) + norm_eps)
 
 
 def collapse(weights, x):
-    """[T, n], [T, n·C] -> [T, C]"""
-    return np.einsum("tj,tjc->tc", weights, np.float64(x).reshape(len(x), weights.shape[1], x.shape[1] // weights.shape[1]))
+    """[T, n], [T, n, C] -> [T, C]"""
+    return np.einsum("tj,tjc->tc", weights, np.float64(x))
 
 
 @op("mhc_pre")
-def mhc_pre(x, fn, scale, base, y, post, comb, hc_mult, sinkhorn_iterations, hc_eps, norm_eps):
-    n = int(hc_mult)
+def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm_eps):
+    n = x.shape[1]
     z = mixes(x, fn, norm_eps) * np.repeat(np.float64(scale), [n, n, n * n]) + np.float64(base)
     y[...] = collapse(sigmoid(z[:, :n]) + hc_eps, x)
     post[...] = 2 * sigmoid(z[:, n : 2 * n])
-    comb[...] = sinkhorn(z[:, 2 * n :].reshape(-1, n, n), int(sinkhorn_iterations), hc_eps).reshape(-1, n * n)
+    comb[...] = sinkhorn(z[:, 2 * n :].reshape(comb.shape), int(sinkhorn_iterations), hc_eps)
     return "numpy float64"
 
 
 @op("mhc_post")
-def mhc_post(f, post, comb, x, out, hc_mult):
-    n = int(hc_mult)
-    f, streams = np.float64(f), np.float64(x).reshape(len(x), n, -1) if len(x) else np.zeros((0, n, f.shape[1]))
-    mixed = np.einsum("tjk,tjc->tkc", np.float64(comb).reshape(-1, n, n), streams)
-    out[...] = (np.float64(post)[:, :, None] * f[:, None, :] + mixed).reshape(out.shape)
+def mhc_post(f, post, comb, x, out):
+    out[...] = np.einsum("tk,tc->tkc", np.float64(post), np.float64(f)) + np.einsum("tjk,tjc->tkc", np.float64(comb), np.float64(x))
     return "numpy float64"
 
 

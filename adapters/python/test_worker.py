@@ -53,11 +53,11 @@ class Reference(unittest.TestCase):
         self.assertFalse(np.array_equal(np.round(got.T, 7), want))
 
     def test_a_shift_of_streams_goes_one_way(self):
-        comb = np.roll(np.eye(4), 1, axis=1).reshape(1, 16)  # stream j to j+1
-        x = np.float64([[1, 2, 3, 4]])
-        out = np.zeros((1, 4))
-        mhc.mhc_post(np.zeros((1, 1)), np.zeros((1, 4)), comb, x, out, 4)
-        self.assertEqual(out.tolist(), [[4, 1, 2, 3]])
+        comb = np.roll(np.eye(4), 1, axis=1).reshape(1, 4, 4)  # stream j to j+1
+        x = np.float64([1, 2, 3, 4]).reshape(1, 4, 1)
+        out = np.zeros((1, 4, 1))
+        mhc.mhc_post(np.zeros((1, 1)), np.zeros((1, 4)), comb, x, out)
+        self.assertEqual(out.ravel().tolist(), [4, 1, 2, 3])
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ type hcProblem struct {
 	in   map[string]oracle.Mat
 }
 
-// operand lays a matrix out with a lead, and a gap after every row, both of NaN: who reads them shows it.
-func (p *hcProblem) operand(name string, m oracle.Mat, vector bool) {
+// operand lays a matrix out with a lead, and a gap after every row, both of NaN: who reads them shows it. Dims are those of
+// a row; without them the only row is a vector.
+func (p *hcProblem) operand(name string, m oracle.Mat, dims ...int) {
 	const lead, gap = 3, 5
 	poison := float32(math.NaN())
 	data := slices.Repeat([]float32{poison}, lead)
@@ -32,9 +33,12 @@ func (p *hcProblem) operand(name string, m oracle.Mat, vector bool) {
 		}
 		data = append(data, slices.Repeat([]float32{poison}, gap)...)
 	}
-	v := View{Storage: name + "_storage", Offset: lead, Shape: []int{m.Rows, m.Cols}, Strides: []int{m.Cols + gap, 1}}
-	if vector {
-		v.Shape, v.Strides = v.Shape[1:], v.Strides[1:]
+	v := View{Storage: name + "_storage", Offset: lead, Shape: []int{m.Cols}, Strides: []int{1}}
+	switch len(dims) {
+	case 1:
+		v.Shape, v.Strides = []int{m.Rows, m.Cols}, []int{m.Cols + gap, 1}
+	case 2:
+		v.Shape, v.Strides = []int{m.Rows, dims[0], dims[1]}, []int{m.Cols + gap, dims[1], 1}
 	}
 	p.in[name] = m
 	p.call.Storage[v.Storage], p.call.Views[name] = FromFloat32s(data), v
@@ -72,26 +76,26 @@ func hcProblems() []hcProblem {
 				for name, shape := range outputs {
 					p.call.Outputs[name] = Output{"F32", shape, "nan"}
 				}
-				p.operand("x", normal(t, k, c.x), false)
+				p.operand("x", normal(t, k, c.x), n, shape.width)
 				return p
 			}
 			mixed := func(p *hcProblem, rows, scales int) {
-				p.operand("fn", normal(rows, k, 1/math.Sqrt(float64(k))), false)
-				p.operand("scale", normal(1, scales, 0.7), true)
+				p.operand("fn", normal(rows, k, 1/math.Sqrt(float64(k))), k)
+				p.operand("scale", normal(1, scales, 0.7))
 				base := normal(1, rows, c.logits)
 				for j := range min(2*n, rows) {
 					base.Data[j] = float64(float32(base.Data[j] + c.gateBase))
 				}
-				p.operand("base", base, true)
+				p.operand("base", base)
 			}
-			pre := fresh("mhc_pre", map[string][]int{"y": {t, shape.width}, "post": {t, n}, "comb": {t, n * n}})
+			pre := fresh("mhc_pre", map[string][]int{"y": {t, shape.width}, "post": {t, n}, "comb": {t, n, n}})
 			mixed(&pre, (2+n)*n, 3)
 			head := fresh("mhc_head", map[string][]int{"y": {t, shape.width}})
 			mixed(&head, n, 1)
-			post := fresh("mhc_post", map[string][]int{"out": {t, k}})
-			post.operand("f", normal(t, shape.width, 1), false)
-			post.operand("post", normal(t, n, 1), false)
-			post.operand("comb", normal(t, n*n, 0.3), false)
+			post := fresh("mhc_post", map[string][]int{"out": {t, n, shape.width}})
+			post.operand("f", normal(t, shape.width, 1), shape.width)
+			post.operand("post", normal(t, n, 1), n)
+			post.operand("comb", normal(t, n*n, 0.3), n, n)
 			out = append(out, pre, head, post)
 		}
 	}
