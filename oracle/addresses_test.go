@@ -52,6 +52,19 @@ func TestAddressTraceByHand(t *testing.T) {
 	require.ErrorContains(t, err, "64 bits")
 }
 
+// At the edge the widths part: 7767·276,480 is 63,487 below 2^31-1, so the token after it wraps when the
+// whole offset is 32 bits wide, and does not when the product alone is.
+func TestAddressTraceAtTheEdge(t *testing.T) {
+	strides := oracle.CacheStrides{Page: 276480, Token: 63488}
+	for width, want := range map[oracle.IndexWidth]int64{oracle.Int32: -1 << 31, oracle.Int32Page: 1 << 31, oracle.Uint32: 1 << 31} {
+		got, err := oracle.AddressTrace([]int{7767}, 2, 2, 0, strides, width)
+		require.NoError(t, err)
+		if got[0].Wrapped() || got[1].Reached != want || got[1].Exact != 1<<31 {
+			t.Errorf("width %d: %+v, want %d", width, got, want)
+		}
+	}
+}
+
 // The second source is exact integer arithmetic: 32-bit results are congruent modulo 2^32 and in range;
 // a product alone in 32 bits differs from the whole only where the sum crosses the edge.
 func TestAddressTraceProperty(t *testing.T) {
