@@ -43,6 +43,38 @@ func TestIndexKeyByHand(t *testing.T) {
 	}
 }
 
+// V3.2's norm turns a constant row into its bias, whatever the weight: a bias on channel 0 is then turned
+// by the position itself into channels 0 and 32, and spread by Hadamard with these two signs.
+func TestIndexKeyV32ByHand(t *testing.T) {
+	x := oracle.NewMat(1, 128)
+	for d := range x.Data {
+		x.Data[d] = 7
+	}
+	key := indexKeys(false)["V3.2"]
+	key.Bias = make([]float64, 128)
+	key.Bias[0] = 2
+	got, err := key.Keys(x, []int{3})
+	require.NoError(t, err)
+	for d, v := range got.Data {
+		want := map[int]float64{0: 2 * math.Cos(3), 32: 2 * math.Sin(3)}[d]
+		if !near(v, want) {
+			t.Errorf("channel %d is %v, want %v", d, v, want)
+		}
+	}
+	key.Hadamard = true
+	got, err = key.Keys(x, []int{3})
+	require.NoError(t, err)
+	for d, v := range got.Data {
+		want := 2 * (math.Cos(3) + math.Sin(3)) / math.Sqrt(128)
+		if d>>5&1 == 1 {
+			want = 2 * (math.Cos(3) - math.Sin(3)) / math.Sqrt(128)
+		}
+		if !near(v, want) {
+			t.Errorf("channel %d is %v with Hadamard, want %v", d, v, want)
+		}
+	}
+}
+
 // Logits from the keys do not see Hadamard when it is on both sides, and do when it is on the queries
 // alone; order matters: RoPE after Hadamard is another key.
 func TestIndexKeyHadamardOnBothSides(t *testing.T) {
