@@ -20,8 +20,8 @@ func recipe(t require.TestingT, name string) format.Recipe {
 }
 
 // Round trip through V4's page: fp8 channels within half a step of e4m3 under a scale of at most twice
-// amax/448, RoPE channels within half a bf16 step; a second trip changes no
-// value; pages of no table keep every byte, and unwritten tokens stay NaN.
+// amax/448, RoPE channels within half a bf16 step; a second trip changes no value; pages of no table keep every
+// byte, and unwritten tokens stay NaN.
 func TestBytePagesRoundTrip(t *testing.T) {
 	layout, err := format.PageV4(3)
 	require.NoError(t, err)

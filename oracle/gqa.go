@@ -37,13 +37,11 @@ func GQA(in GQAInput, form LSEForm) (o, lse Mat, err error) {
 	if g < 1 || h%g != 0 || in.Q.Cols%h != 0 || in.K.Cols != in.Q.Cols/h*g || in.V.Cols%g != 0 {
 		return Mat{}, Mat{}, fmt.Errorf("gqa: %d heads over %d with rows of %d (q), %d (k) and %d (v) channels do not fit", h, g, in.Q.Cols, in.K.Cols, in.V.Cols)
 	}
-	for name, s := range map[string][]float64{"k_scale": in.KScale, "v_scale": in.VScale} {
-		if len(s) > 1 && len(s) != g {
-			return Mat{}, Mat{}, fmt.Errorf("gqa: %s has %d values for %d heads; one for each or one for all", name, len(s), g)
-		}
-		if err := positive("gqa: "+name, s); err != nil {
-			return Mat{}, Mat{}, err
-		}
+	if err := checkHeadScales("k_scale", in.KScale, g); err != nil {
+		return Mat{}, Mat{}, err
+	}
+	if err := checkHeadScales("v_scale", in.VScale, g); err != nil {
+		return Mat{}, Mat{}, err
 	}
 	for t, rows := range in.Rows {
 		for _, s := range rows {
@@ -77,6 +75,13 @@ func GQA(in GQAInput, form LSEForm) (o, lse Mat, err error) {
 	})
 	out := merge([]PartialState{s}, in.Sink, form)
 	return Mat{Rows: in.Q.Rows, Cols: h * dv, Data: out.O.Data}, Mat{Rows: in.Q.Rows, Cols: h, Data: out.LSE}, nil
+}
+
+func checkHeadScales(name string, scales []float64, heads int) error {
+	if len(scales) > 1 && len(scales) != heads {
+		return fmt.Errorf("gqa: %s has %d values for %d heads; one for each or one for all", name, len(scales), heads)
+	}
+	return positive("gqa: "+name, scales)
 }
 
 func headScale(scales []float64, head int) float64 {
