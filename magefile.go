@@ -44,6 +44,11 @@ func Bless(ctx context.Context, y *bool) error {
 	return job(ctx, "./fidelity", "live", "^TestLive$", append(agreed(y), "-update")...)
 }
 
+// Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in candidates.
+func Kernels(ctx context.Context) error {
+	return job(ctx, "./kernels_test", "", "^TestMHC(Pre|Post|Head)$")
+}
+
 // Gpu runs the kernel suites on the device of this machine.
 func Gpu(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "gpu", "^TestGpu")

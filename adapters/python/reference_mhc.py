@@ -17,6 +17,11 @@ import numpy as np
 from assay_worker import op, serve
 
 
+def f64(x):
+    """In float64; np.float64(x) would drop the axes of a single element."""
+    return np.asarray(x, dtype=np.float64)
+
+
 def sigmoid(z):
     return np.exp(-np.logaddexp(0, -z))
 
@@ -32,19 +37,19 @@ def sinkhorn(logits, steps, eps):
 
 def mixes(x, fn, norm_eps):
     """[T, n, C], [M, n·C] -> [T, M]"""
-    x, fn = np.float64(x).reshape(len(x), fn.shape[1]), np.float64(fn)
+    x, fn = f64(x).reshape(len(x), fn.shape[1]), f64(fn)
     return np.einsum("tk,mk->tm", x, fn) / np.sqrt(np.square(x).mean(1, keepdims=True) + norm_eps)
 
 
 def collapse(weights, x):
     """[T, n], [T, n, C] -> [T, C]"""
-    return np.einsum("tj,tjc->tc", weights, np.float64(x))
+    return np.einsum("tj,tjc->tc", weights, f64(x))
 
 
 @op("mhc_pre")
 def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm_eps):
     n = x.shape[1]
-    z = mixes(x, fn, norm_eps) * np.repeat(np.float64(scale), [n, n, n * n]) + np.float64(base)
+    z = mixes(x, fn, norm_eps) * np.repeat(f64(scale), [n, n, n * n]) + f64(base)
     y[...] = collapse(sigmoid(z[:, :n]) + hc_eps, x)
     post[...] = 2 * sigmoid(z[:, n : 2 * n])
     comb[...] = sinkhorn(z[:, 2 * n :].reshape(comb.shape), int(sinkhorn_iterations), hc_eps)
@@ -53,13 +58,13 @@ def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm
 
 @op("mhc_post")
 def mhc_post(f, post, comb, x, out):
-    out[...] = np.einsum("tk,tc->tkc", np.float64(post), np.float64(f)) + np.einsum("tjk,tjc->tkc", np.float64(comb), np.float64(x))
+    out[...] = np.einsum("tk,tc->tkc", f64(post), f64(f)) + np.einsum("tjk,tjc->tkc", f64(comb), f64(x))
     return "numpy float64"
 
 
 @op("mhc_head")
 def mhc_head(x, fn, scale, base, y, hc_eps, norm_eps):
-    z = mixes(x, fn, norm_eps) * np.float64(scale)[0] + np.float64(base)
+    z = mixes(x, fn, norm_eps) * f64(scale)[0] + f64(base)
     y[...] = collapse(sigmoid(z) + hc_eps, x)
     return "numpy float64"
 

@@ -23,7 +23,7 @@ func Env() []Variable {
 		{"OPENAI_API_BASE", "", "legacy name of OPENAI_BASE_URL, used with a notice", nil},
 		{"ASSAY_MODEL", "first of /v1/models", "the model to ask the endpoint for", nil},
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
-		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process", notYet},
+		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},
 		{"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update and bless", nil},
 		{"ASSAY_SUSPECTS", "", "patches.json with the patches to clear or implicate", notYet},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
