@@ -3,6 +3,7 @@ package numerics
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/numerics/format"
 )
@@ -70,8 +71,13 @@ func orFP32(f format.Format) format.Format {
 	return f
 }
 
-// Read rounds stored values as the contract reads the operand. It returns v itself where nothing changes.
+// Read rounds stored values as the contract reads the operand. The result is a copy, or v itself where nothing changes.
 func (o Operand) Read(v []float64) []float64 {
+	if o.Rounding == format.RN {
+		out := slices.Clone(v)
+		o.Format.RoundSlice(out)
+		return out
+	}
 	var out []float64
 	least, most := o.Format.MinNormal(), o.Format.Max()
 	low := uint64(1)<<(52-o.Format.ManBits) - 1
@@ -110,6 +116,10 @@ func (c Contract) Gemm(x, w []float64, m, n, k int) ([]float64, error) {
 	ox, ow := c.Operand("x"), c.Operand("w")
 	out := c.Acc.gemm(ox.Read(x), ow.Read(w), m, n, k, ox.Format, ow.Format)
 	f := c.Output()
+	if c.Saturation == format.Overflow {
+		f.RoundSlice(out)
+		return out, nil
+	}
 	for i, v := range out {
 		out[i] = f.RoundTo(v, format.RN, c.Saturation)
 	}
