@@ -23,6 +23,9 @@ var Default = Assay
 // pillars are the packages whose test binaries users run; each ends in suite.Main.
 var pillars = []string{"./fidelity", "./kernels_test", "./numerics"}
 
+// examiners are the further packages of the weights tag whose binaries are useful on a machine with a checkpoint.
+var examiners = []string{"./internal/checkpoint", "./internal/precision"}
+
 // allTags are the build tags of the module, as vet and the linters need them.
 const allTags = "live,gpu,weights,mage,exhaustive"
 
@@ -162,7 +165,7 @@ func Dist(ctx context.Context) error {
 			return fmt.Errorf("the folder for binaries cannot be made: %w", err)
 		}
 		for _, args := range [][]string{
-			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir}, pillars...),
+			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir}, append(pillars, examiners...)...),
 			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve"},
 		} {
 			cmd := command(ctx, "go", args...)
