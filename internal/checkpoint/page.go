@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -70,18 +69,6 @@ func (r Report) cases(name string) []report.Case {
 }
 
 const claim = "a checkpoint MUST agree with its index, its config and its formats"
-
-// Ledger appends the page's cases to the run's results.jsonl.
-func (r Report) Ledger(name string) error {
-	var errs []error
-	for _, c := range r.cases(name) {
-		errs = append(errs, suite.Record(suite.Result{
-			Case: c.ID, Outcome: suite.Outcome(c.Outcome), Seconds: c.Seconds, Message: c.Message,
-			Numbers: suite.Numbers{"tensors": float64(r.Tensors), "gb-per-s": r.GBps()},
-		}))
-	}
-	return errors.Join(errs...)
-}
 
 // slug makes a case segment of a folder's name.
 func slug(name string) string {

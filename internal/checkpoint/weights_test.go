@@ -42,15 +42,20 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 		}
 	}
 	started := time.Now()
-	r, err := checkpoint.Examine(context.Background(), fsys, o)
-	require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
+	identity, err := checkpoint.Identity(fsys)
+	require.NoError(t, err)
+	r, taken := earlier(t, filepath.Base(name), identity)
+	if !taken {
+		r, err = checkpoint.Examine(context.Background(), fsys, o)
+		require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
+	}
 	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d findings, %d of them errors\n",
 		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings), r.Errors())
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
 	page := filepath.Join(dir, "doctor-"+filepath.Base(name))
 	require.NoError(t, report.WriteAll(page, r.Page(name, started), nil))
-	require.NoError(t, r.Ledger(filepath.Base(name)))
+	require.NoError(t, r.Ledger(filepath.Base(name), identity))
 	fmt.Printf("doctor: %s\n", filepath.Join(page, report.HTMLFile))
 	for _, f := range r.Findings {
 		fmt.Println("  ", f)
@@ -64,4 +69,21 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 	for _, d := range r.Base[:min(3, len(r.Base))] {
 		fmt.Printf("   against the base: %s relative L2 %.3g, at most %.3g half steps, %d outside\n", d.Tensor, d.RelL2, d.HalfSteps, d.Outside)
 	}
+}
+
+// earlier is the report that the run in ASSAY_RESUME finished of this very folder.
+func earlier(t *testing.T, name, identity string) (checkpoint.Report, bool) {
+	t.Helper()
+	old, set := os.LookupEnv("ASSAY_RESUME")
+	if !set || old == "" {
+		return checkpoint.Report{}, false
+	}
+	results, err := suite.ReadLedgerFile(filepath.Join(old, "results.jsonl"))
+	require.NoError(t, err, "ASSAY_RESUME must name the folder of an earlier run")
+	r, taken, err := checkpoint.FromLedger(results, name, identity)
+	require.NoError(t, err)
+	if taken {
+		fmt.Printf("doctor: %s: taken over from %s\n", name, old)
+	}
+	return r, taken
 }
