@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"math"
+	"math/big"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -110,10 +111,10 @@ func TestHCPostDirection(t *testing.T) {
 
 func TestRotateInterleaved(t *testing.T) {
 	x := oracle.Mat{Rows: 2, Cols: 6, Data: []float64{9, 8, 1, 0, 1, 0, 9, 8, 1, 0, 0, 1}}
-	rope := oracle.Rope{Base: 100, Dims: 4}
+	rope := oracle.Rope{Base: 16, Dims: 4} // 1/4 is exact in fp32
 	got := oracle.RotateInterleaved(x, 6, []int{0, 3}, rope, false)
-	// Pair 0 turns by 3 rad, pair 1 by 3/sqrt(100) rad; leading dims stay.
-	want := []float64{9, 8, 1, 0, 1, 0, 9, 8, math.Cos(3), math.Sin(3), -math.Sin(0.3), math.Cos(0.3)}
+	// Pair 0 turns by 3 rad, pair 1 by 3/sqrt(16) rad; leading dims stay.
+	want := []float64{9, 8, 1, 0, 1, 0, 9, 8, math.Cos(3), math.Sin(3), -math.Sin(0.75), math.Cos(0.75)}
 	for i, w := range want {
 		if math.Abs(got.Data[i]-w) > 1e-15 {
 			t.Errorf("element %d is %v, want %v", i, got.Data[i], w)
@@ -123,6 +124,20 @@ func TestRotateInterleaved(t *testing.T) {
 	for i, w := range x.Data {
 		if math.Abs(back.Data[i]-w) > 1e-15 {
 			t.Errorf("rotated there and back, element %d is %v, want %v", i, back.Data[i], w)
+		}
+	}
+}
+
+// The table is the model's, in fp32: 10000^(-2/16) = 1/sqrt(10) and its product with the position, each rounded
+// once, against big arithmetic.
+func TestRopeTableIsInFP32(t *testing.T) {
+	exact, ok := new(big.Float).SetPrec(200).SetString("0.316227766016837933199889354443271853372067247945292")
+	require.True(t, ok)
+	theta, _ := exact.Float32()
+	for _, position := range []int{0, 1, 391, 1023, 65535} {
+		want, _ := new(big.Float).SetPrec(200).Mul(big.NewFloat(float64(position)), big.NewFloat(float64(theta))).Float32()
+		if got := (oracle.Rope{Base: 10000, Dims: 16}).Angle(position, 1); got != float64(want) {
+			t.Errorf("position %d turns by %v, want %v", position, got, want)
 		}
 	}
 }

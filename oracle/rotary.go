@@ -80,11 +80,11 @@ func (r Rotary) Apply(x Mat, width int, positions []int, inverse bool) (Mat, err
 	return out, nil
 }
 
-// Frequencies are Base^(-2i/Dims), i < Dims/2.
+// Frequencies are Base^(-2i/Dims), i < Dims/2, not rounded.
 func (r Rope) Frequencies() []float64 {
 	out := make([]float64, r.Dims/2)
 	for i := range out {
-		out[i] = r.Angle(1, i)
+		out[i] = r.frequency(i)
 	}
 	return out
 }

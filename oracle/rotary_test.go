@@ -54,7 +54,7 @@ func TestRotaryIdentities(t *testing.T) {
 		rope := oracle.Rope{Base: 10000, Dims: 2 * pairs}
 		positions := rapid.SliceOfN(rapid.IntRange(0, 1<<20-1), 2, 2).Draw(t, "positions")
 		x := drawMat(t, 2, 2*width, "x")
-		r := oracle.Rotary{Frequencies: rope.Frequencies()}
+		r := oracle.Rotary{Frequencies: rope.Frequencies(), FP32Table: true}
 		inverse := rapid.Bool().Draw(t, "inverse")
 		want := oracle.RotateInterleaved(x, width, positions, rope, inverse)
 		got, err := r.Apply(x, width, positions, inverse)
@@ -83,7 +83,7 @@ func TestRotaryIdentities(t *testing.T) {
 				other.Row(row)[d/width*width+to(d%width)] = x.Row(row)[d]
 			}
 		}
-		half, err := oracle.Rotary{Frequencies: r.Frequencies, Pairing: oracle.PairHalf, Leading: true}.Apply(other, width, positions, inverse)
+		half, err := oracle.Rotary{Frequencies: r.Frequencies, Pairing: oracle.PairHalf, Leading: true, FP32Table: true}.Apply(other, width, positions, inverse)
 		require.NoError(t, err)
 		for row := range 2 {
 			for d := range 2 * width {
