@@ -79,16 +79,20 @@ func Sinkhorn(b []float64, n, iterations int, eps float64) {
 	}
 	columnStep(b, n, eps)
 	for range iterations - 1 {
-		for j := range n {
-			sum := eps
-			for k := range n {
-				sum += b[j*n+k]
-			}
-			for k := range n {
-				b[j*n+k] /= sum
-			}
-		}
+		rowStep(b, n, eps)
 		columnStep(b, n, eps)
+	}
+}
+
+func rowStep(b []float64, n int, eps float64) {
+	for j := range n {
+		sum := eps
+		for k := range n {
+			sum += b[j*n+k]
+		}
+		for k := range n {
+			b[j*n+k] /= sum
+		}
 	}
 }
 

@@ -146,15 +146,3 @@ func (v SinkhornVariant) applyLog(b []float64, n int) {
 		b[i] = math.Exp(x)
 	}
 }
-
-func rowStep(b []float64, n int, eps float64) {
-	for j := range n {
-		sum := eps
-		for k := range n {
-			sum += b[j*n+k]
-		}
-		for k := range n {
-			b[j*n+k] /= sum
-		}
-	}
-}

@@ -166,7 +166,7 @@ func (p *patient) newTensor(stored string) tensor {
 	t.layer, t.mtp, t.expert, rest = place(t.canon)
 	switch {
 	case t.layer < 0:
-		t.class = wild(t.canon)
+		t.class = Class(t.canon)
 	case t.mtp:
 		t.class = "mtp.*." + rest
 	case p.config != nil && p.config.Layers > 0 && t.layer >= p.config.Layers:

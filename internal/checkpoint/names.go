@@ -144,8 +144,8 @@ func place(canon string) (layer int, mtp bool, expert int, rest string) {
 	return layer, mtp, expert, rest
 }
 
-// wild replaces numbers between dots, for names of other architectures.
-func wild(name string) string {
+// Class replaces numbers between dots, the layers and experts of a name, by *.
+func Class(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
 		if _, err := strconv.Atoi(p); err == nil {

@@ -7,11 +7,11 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/assay-suite/assay/internal/checkpoint"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
@@ -34,7 +34,7 @@ func (m *meter) baseJobs() []job {
 			missing++
 			continue
 		}
-		class := classOf(canon)
+		class := checkpoint.Class(canon)
 		if classes[class] == nil {
 			order = append(order, class)
 		}
@@ -55,17 +55,6 @@ func (m *meter) baseJobs() []job {
 		}})
 	}
 	return out
-}
-
-// classOf replaces the numbers of layers and experts.
-func classOf(canon string) string {
-	parts := strings.Split(canon, ".")
-	for i, p := range parts {
-		if _, err := strconv.Atoi(p); err == nil {
-			parts[i] = "*"
-		}
-	}
-	return strings.Join(parts, ".")
 }
 
 func isScale(canon string) bool {
