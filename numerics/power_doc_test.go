@@ -43,16 +43,21 @@ Generated from goldens/numerics/power.json and false-alarms.json by numerics_tes
 Correct runs of GEMMs under seven contracts, RMSNorm rows, softmax rows, attention and indexer scores; five distributions with outlier channels and
 needle rows; fp32, bf16 and fp16 outputs; own, permuted, split and pairwise orders. The certain and the martingale bounds (risk 1e-9 each) alarmed in no run.
 
+The first 20,000 runs were at hand while the gates were designed, and designs that alarmed too often on them were changed. The held-out ones were first judged
+after the last such change.
+
 | stated risk | runs | alarms | rate | upper 95 %% limit | allowed |
 | --- | --- | --- | --- | --- | --- |
 `, "`ASSAY_BUDGET=full go test ./numerics -run 'TestPower$|TestFalseAlarms' -timeout 90m`")
-	for _, r := range risks[:2] {
-		a := risk[fmt.Sprintf("all-20000/risk-%g", r)]
-		fmt.Fprintf(&b, "| %g | %d | %d | %.2g | %.2g | %.2g |\n", r, a.Runs, a.All, float64(a.All)/float64(a.Runs), upper(a.All, a.Runs), 2*r)
+	for _, set := range []struct{ id, words string }{{"all-20000", "first"}, {"held-out-20000", "held-out"}} {
+		for _, r := range risks[:2] {
+			a := risk[fmt.Sprintf("%s/risk-%g", set.id, r)]
+			fmt.Fprintf(&b, "| %g | %d, %s | %d | %.2g | %.2g | %.2g |\n", r, a.Runs, set.words, a.All, float64(a.All)/float64(a.Runs), upper(a.All, a.Runs), 2*r)
+		}
 	}
-	shippedRisk := risk[fmt.Sprintf("all-20000/risk-%g", numerics.DefaultRisk)]
+	shippedRisk := risk[fmt.Sprintf("held-out-20000/risk-%g", numerics.DefaultRisk)]
 	fmt.Fprintf(&b, `
-The shipped risk of the calibrated gates is %g a trial; at it the same %d runs gave %d alarms, so by counting alone the rate is below %.2g with 95 %%
+The shipped risk of the calibrated gates is %g a trial; at it the %d held-out runs gave %d alarms, so by counting alone the rate is below %.2g with 95 %%
 confidence. Down to 1e-6 it rests on Student's t holding in the tail, which the rows above show to 1e-3.
 
 ## Power
