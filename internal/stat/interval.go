@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is a closed interval of a proportion, 0 <= Lo <= Hi <= 1.
+// Interval is a closed interval of a proportion, 0 <= Lo <= Hi <= 1, or of a difference of two, -1 <= Lo <= Hi <= 1.
 type Interval struct {
 	Lo, Hi float64
 }
