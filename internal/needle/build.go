@@ -16,6 +16,8 @@ type Counter func(ctx context.Context, text string) (int, error)
 // maxCounts bounds the counter calls of one prompt.
 const maxCounts = 6
 
+var errNoFit = errors.New("no choice of whole sentences comes")
+
 // Builder makes prompts from one haystack for one server.
 type Builder struct {
 	Haystack *Haystack
@@ -37,6 +39,8 @@ type Prompt struct {
 	Truth  Truth
 	// Copies tells where the needles stand, one per copy, in order.
 	Copies []Place
+	// Pad is the filler words of BuildExact.
+	Pad string
 	// Start is the index of the first filler sentence in the haystack, Filler the indices of all.
 	Start  int
 	Filler []int
@@ -58,25 +62,35 @@ type Place struct {
 // hit. It fails when the spec is wrong, the counter fails, the haystack is too short, or no choice
 // of whole sentences comes within Tolerance in 6 counts.
 func (b Builder) Build(ctx context.Context, s Spec) (Prompt, error) {
+	d, n, calls, err := b.fit(ctx, s, s.Length, Tolerance(s.Length))
+	if err != nil {
+		return Prompt{}, fmt.Errorf("prompt %q: %w", s.Case, err)
+	}
+	return d.prompt(n, calls), nil
+}
+
+// fit chooses sentences until the counter says length, within tol tokens, and returns what it says
+// and how often it was asked.
+func (b Builder) fit(ctx context.Context, s Spec, length, tol int) (d *draft, tokens, calls int, err error) {
 	if err := s.check(); err != nil {
-		return Prompt{}, err
+		return nil, 0, 0, err
 	}
 	if b.Haystack == nil || b.Count == nil {
-		return Prompt{}, fmt.Errorf("prompt %q: the builder has no haystack or no token counter", s.Case)
+		return nil, 0, 0, errors.New("the builder has no haystack or no token counter")
 	}
 	ratio := b.TokensPerUnit
 	if ratio == 0 {
 		ratio = 1
 	}
 	if !(ratio > 0.05 && ratio < 50) {
-		return Prompt{}, fmt.Errorf("prompt %q: %v tokens per word, want 0.05 to 50", s.Case, ratio)
+		return nil, 0, 0, fmt.Errorf("%v tokens per word, want 0.05 to 50", ratio)
 	}
-	d := draft{b: b, s: s, nonce: nonce(s.Nonce+"/"+s.seed(), s.Case)}
-	goal := float64(s.Length) / ratio
+	d = &draft{b: b, s: s, nonce: nonce(s.Nonce+"/"+s.seed(), s.Case)}
+	goal := float64(length) / ratio
 	best := math.MaxInt
 	var closest, lastN, lastUnits int
 	tried := map[int]bool{}
-	for calls := 1; calls <= maxCounts; calls++ {
+	for calls = 1; calls <= maxCounts; calls++ {
 		units := int(math.Round(goal))
 		for step := 1; tried[units]; step++ { // a goal that missed once misses again: try beside it
 			if units = int(math.Round(goal)) + (step+1)/2; step%2 == 0 {
@@ -85,32 +99,41 @@ func (b Builder) Build(ctx context.Context, s Spec) (Prompt, error) {
 		}
 		tried[units] = true
 		if err := d.layout(units, ratio); err != nil {
-			return Prompt{}, fmt.Errorf("prompt %q: %w", s.Case, err)
+			return nil, 0, 0, err
 		}
-		n, err := b.Count(ctx, d.text(1))
+		n, err := d.count(ctx, 1)
 		if err != nil {
-			return Prompt{}, fmt.Errorf("prompt %q: counting its tokens: %w", s.Case, err)
+			return nil, 0, 0, err
 		}
-		if n < 1 {
-			return Prompt{}, fmt.Errorf("prompt %q: the counter says %d tokens, want at least 1", s.Case, n)
-		}
-		off := s.Length - n
-		if abs(off) <= Tolerance(s.Length) {
-			return d.prompt(n, calls), nil
+		off := length - n
+		if abs(off) <= tol {
+			return d, n, calls, nil
 		}
 		if abs(off) < best {
 			best, closest = abs(off), n
 		}
 		units = d.units()
 		if n == lastN && abs(units-lastUnits) > units/5 {
-			return Prompt{}, fmt.Errorf("prompt %q: the counter says %d tokens for texts of %d and of %d words and marks: it does not count the text that it is given", s.Case, n, lastUnits, units)
+			return nil, 0, 0, fmt.Errorf("the counter says %d tokens for texts of %d and of %d words and marks: it does not count the text that it is given", n, lastUnits, units)
 		}
 		lastN, lastUnits = n, units
 		ratio = float64(n) / float64(units)
 		goal = float64(units) + float64(off)/ratio
 	}
-	return Prompt{}, fmt.Errorf("prompt %q: no choice of whole sentences comes within %d tokens of %d in %d counts, the closest has %d: ask for another length, or name a text of shorter sentences in ASSAY_HAYSTACK",
-		s.Case, Tolerance(s.Length), s.Length, maxCounts, closest)
+	return nil, 0, 0, fmt.Errorf("%w within %d tokens of %d in %d counts, the closest has %d: ask for another length, or name a text of shorter sentences in ASSAY_HAYSTACK",
+		errNoFit, tol, length, maxCounts, closest)
+}
+
+// count asks for the tokens of the draft under turned nonce words.
+func (d *draft) count(ctx context.Context, turn int) (int, error) {
+	n, err := d.b.Count(ctx, d.text(turn))
+	if err != nil {
+		return 0, fmt.Errorf("counting its tokens: %w", err)
+	}
+	if n < 1 {
+		return 0, fmt.Errorf("the counter says %d tokens, want at least 1", n)
+	}
+	return n, nil
 }
 
 // Calibrate measures tokens per unit on about units of filler, in one count.

@@ -6,6 +6,7 @@ type Class string
 // The classes. Every answer has exactly one.
 const (
 	Exact      Class = "exact"        // the code and no other code
+	Partial    Class = "partial"      // some of several codes, not all
 	NearMiss   Class = "near-miss"    // one or two edits away, or the code beside another one
 	OtherCode  Class = "other-needle" // the code of another needle or request
 	FillerEcho Class = "filler-echo"  // words or a number of the haystack
@@ -21,7 +22,7 @@ const (
 
 // Classes lists all classes, best first.
 func Classes() []Class {
-	return []Class{Exact, NearMiss, OtherCode, FillerEcho, Denial, Invented, Empty, CutOff, Junk, Budget, Failed, Unmeasured}
+	return []Class{Exact, Partial, NearMiss, OtherCode, FillerEcho, Denial, Invented, Empty, CutOff, Junk, Budget, Failed, Unmeasured}
 }
 
 // Recalled reports whether the answer counts as a hit. Only Exact does.
@@ -45,11 +46,15 @@ type Answer struct {
 // Truth is what the prompt planted.
 type Truth struct {
 	Name string
-	Code string // digits
+	Code string // digits; for the kinds UUID, Path and Phrase that text
 	// Others are the codes of other needles in this prompt, and of other requests in flight when
 	// cross-talk is to be seen.
 	Others []string
 	// Haystack is the filler as the model would print it. nano-v4 prints unknown words as bucket
 	// numbers: give it the decoded encoding of the filler there.
 	Haystack string
+	// Kind tells how to read an answer.
+	Kind Kind
+	// Codes are all codes asked for by the kind Several, in the order asked; the first is Code.
+	Codes []string
 }

@@ -26,7 +26,8 @@ import (
 //  12. another number from the haystack: filler-echo
 //  13. ran into the limit: cut-off; anything else readable: invented
 //
-// A truth without a code cannot be judged: unmeasured.
+// A truth without a code cannot be judged: unmeasured. The kinds UUID, Path and Phrase are read by
+// the same rules with their values in place of numbers, Several by classifySeveral.
 func Classify(a Answer, truth Truth) Class {
 	code := truth.Code
 	switch {
@@ -34,6 +35,12 @@ func Classify(a Answer, truth Truth) Class {
 		return Unmeasured
 	case a.Err != nil:
 		return Failed
+	}
+	if v, ok := values[truth.Kind]; ok {
+		return classifyValue(a, truth, v)
+	}
+	if len(truth.Codes) > 0 {
+		return classifySeveral(a, truth)
 	}
 	text := normal(Visible(a.Text))
 	limit := a.Finish == "length"

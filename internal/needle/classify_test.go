@@ -148,7 +148,7 @@ func TestClassifyWithoutText(t *testing.T) {
 func TestClassProperties(t *testing.T) {
 	measured := map[needle.Class]bool{
 		needle.Exact: true, needle.NearMiss: true, needle.OtherCode: true, needle.FillerEcho: true, needle.Denial: true,
-		needle.Invented: true, needle.Empty: true, needle.CutOff: true, needle.Junk: true,
+		needle.Invented: true, needle.Empty: true, needle.CutOff: true, needle.Junk: true, needle.Partial: true,
 		needle.Budget: false, needle.Failed: false, needle.Unmeasured: false,
 	}
 	if len(needle.Classes()) != len(measured) {

@@ -14,16 +14,13 @@ type draft struct {
 	s     Spec
 	nonce []string
 
-	drawn    bool
-	start    int
-	name     string
-	code     string
-	others   [][2]string // name, code
-	question string
-	filler   []int // haystack indices before the needle of JustInside or of everything
-	suffix   []int // JustInside: after the needle
-	ratio    float64
-	pieces   []piece
+	drawn  bool
+	start  int
+	plant  plant
+	filler []int // haystack indices before the needle of JustInside or of everything
+	suffix []int // JustInside: after the needle
+	pad    string
+	pieces []piece
 }
 
 // piece is a run of prompt text: filler sentence, needle or distractor.
@@ -34,7 +31,6 @@ type piece struct {
 
 // layout chooses sentences for a prompt of about goal units.
 func (d *draft) layout(goal int, ratio float64) error {
-	d.ratio = ratio
 	if !d.drawn {
 		if err := d.draw(goal); err != nil {
 			return err
@@ -46,10 +42,13 @@ func (d *draft) layout(goal int, ratio float64) error {
 		return err
 	}
 	start := min(d.start, latest)
-	need := Units(Sentence(d.name, d.code))
-	fixed := Units(nonceSentence(d.nonce, 0)) + d.s.copies()*need + Units(d.question)
-	for _, o := range d.others {
-		fixed += Units(Sentence(o[0], o[1]))
+	need := 0
+	for _, n := range d.plant.needles {
+		need += Units(n)
+	}
+	fixed := Units(nonceSentence(d.nonce, 0)) + d.s.copies()*need + Units(d.plant.question)
+	for _, r := range d.plant.rivals {
+		fixed += Units(r)
 	}
 	room := goal - fixed
 	if room < 4 {
@@ -57,18 +56,18 @@ func (d *draft) layout(goal int, ratio float64) error {
 	}
 	d.suffix = nil
 	if d.s.Placement == JustInside {
-		inside := int(0.9*float64(d.s.Window)/ratio) - int(8/ratio) - need - Units(d.question)
+		inside := int(0.9*float64(d.s.Window)/ratio) - int(8/ratio) - need - Units(d.plant.question)
 		inside = min(inside, room)
-		d.filler = d.b.choose(start, room-max(0, inside), d.name)
+		d.filler = d.b.choose(start, room-max(0, inside), d.plant.truth.Name)
 		if inside > 0 {
 			from := start
 			if n := len(d.filler); n > 0 {
 				from = d.filler[n-1] + 1
 			}
-			d.suffix = d.b.choose(from, inside, d.name)
+			d.suffix = d.b.choose(from, inside, d.plant.truth.Name)
 		}
 	} else {
-		d.filler = d.b.choose(start, room, d.name)
+		d.filler = d.b.choose(start, room, d.plant.truth.Name)
 	}
 	d.assemble()
 	return nil
@@ -93,36 +92,66 @@ func (d *draft) draw(goal int) error {
 	}
 	r = rng("needle", d.s.seed(), d.s.Case)
 	free := d.names(r, body.String())
-	d.name = d.s.Name
-	if d.name == "" {
-		d.name, free = free[0], free[1:]
+	name := d.s.Name
+	if name == "" {
+		name, free = free[0], free[1:]
 	}
-	free = slices.DeleteFunc(free, func(n string) bool { return strings.EqualFold(n, d.name) })
-	var taken []string
+	free = slices.DeleteFunc(free, func(n string) bool { return strings.EqualFold(n, name) })
+	d.drawn = true
+	if d.s.Kind != Digits {
+		d.plant, err = d.s.plant(d.draws(r, append([]string{name}, free...)))
+		return err
+	}
+	return d.digits(r, name, free)
+}
+
+// codes returns a source of codes that are no number of the haystack and far from each other. It
+// gives "" when it finds no more.
+func (d *draft) codes(r *rand.Rand, taken ...string) func() string {
 	ok := func(c string) bool {
-		if h.HasNumber(c) {
+		if d.b.Haystack.HasNumber(c) {
 			return false
 		}
 		// Codes of one prompt differ in three places at least: a near miss of one is no other.
 		return !slices.ContainsFunc(taken, func(t string) bool { return distance(t, c) < 3 })
 	}
-	if d.code = d.s.Code; d.code == "" {
-		d.code = NewCode(r, ok)
-	}
-	taken = append(taken, d.code)
-	for i := range d.s.Others {
+	return func() string {
 		c := NewCode(r, ok)
+		taken = append(taken, c)
+		return c
+	}
+}
+
+// digits plants the code of the oldest kind. Its draws come in the order that recorded goldens hold.
+func (d *draft) digits(r *rand.Rand, name string, free []string) error {
+	code := d.s.Code
+	if code == "" {
+		code = d.codes(r)()
+	}
+	p := plant{needles: []string{Sentence(name, code)}, truth: Truth{Name: name, Code: code}}
+	next := d.codes(r, code)
+	for i := range d.s.Others {
+		c := next()
 		if i >= len(free) || c == "" {
 			return fmt.Errorf("no %d further names and codes to be had", d.s.Others)
 		}
-		taken = append(taken, c)
-		d.others = append(d.others, [2]string{free[i], c})
+		p.truth.Others = append(p.truth.Others, c)
+		p.rivals = append(p.rivals, Sentence(free[i], c))
 	}
-	if d.question, err = d.s.Form.Question(d.name); err != nil {
+	var err error
+	if p.question, err = d.s.Form.Question(name); err != nil {
 		return err
 	}
-	d.drawn = true
+	d.plant = p
 	return nil
+}
+
+// draws is what the other kinds draw from.
+func (d *draft) draws(r *rand.Rand, names []string) draws {
+	h := d.b.Haystack
+	return draws{r: r, names: names, code: d.codes(r), avoid: d.nonce, has: h.HasWord, stands: func(text string) bool {
+		return slices.ContainsFunc(h.Sentences, func(s string) bool { return strings.Contains(s, text) })
+	}}
 }
 
 // names returns all names in a drawn order: those that do not occur in the text, and of these the
@@ -165,17 +194,23 @@ func (d *draft) assemble() {
 		return where
 	}
 	insert := map[int][]piece{}
-	for j, o := range d.others {
-		k := at((float64(j) + 0.5) / float64(len(d.others)))
-		insert[k] = append(insert[k], piece{text: Sentence(o[0], o[1])})
+	for j, text := range d.plant.rivals {
+		k := at((float64(j) + 0.5) / float64(len(d.plant.rivals)))
+		insert[k] = append(insert[k], piece{text: text, needle: text == d.plant.needles[0]})
 	}
-	own := piece{text: Sentence(d.name, d.code), needle: true}
-	switch d.s.Placement {
-	case Start:
+	own := piece{text: d.plant.needles[0], needle: true}
+	switch {
+	case d.s.Kind == Distractors: // stands among its rivals
+	case !d.s.Kind.single():
+		for i, text := range d.plant.needles {
+			k := at((float64(i) + 0.5) / float64(len(d.plant.needles)))
+			insert[k] = append(insert[k], piece{text: text, needle: true})
+		}
+	case d.s.Placement == Start:
 		insert[0] = append([]piece{own}, insert[0]...)
-	case Tail, JustInside:
+	case d.s.Placement == Tail, d.s.Placement == JustInside:
 		insert[len(d.filler)] = append(insert[len(d.filler)], own)
-	case Spread:
+	case d.s.Placement == Spread:
 		for i := range d.s.copies() {
 			k := at(float64(i) / float64(d.s.copies()))
 			insert[k] = append(insert[k], own)
@@ -185,6 +220,9 @@ func (d *draft) assemble() {
 		insert[k] = append(insert[k], own)
 	}
 	d.pieces = nil
+	if d.pad != "" && d.s.Pad == PadFront {
+		d.pieces = append(d.pieces, piece{text: d.pad})
+	}
 	for k := range len(d.filler) + 1 {
 		d.pieces = append(d.pieces, insert[k]...)
 		if k < len(d.filler) {
@@ -194,15 +232,19 @@ func (d *draft) assemble() {
 	for _, i := range d.suffix {
 		d.pieces = append(d.pieces, piece{text: h.Sentences[i]})
 	}
+	if d.pad != "" && d.s.Pad == PadBack {
+		d.pieces = append(d.pieces, piece{text: d.pad})
+	}
 }
 
-// text joins everything with single blanks: nano-v4 never learnt the newline.
+// text joins everything by the haystack's separator: single blanks for prose, since nano-v4 never
+// learnt the newline.
 func (d *draft) text(turn int) string {
 	parts := []string{nonceSentence(d.nonce, turn)}
 	for _, p := range d.pieces {
 		parts = append(parts, p.text)
 	}
-	return strings.Join(append(parts, d.question), " ")
+	return strings.Join(append(parts, d.plant.question), d.b.Haystack.join())
 }
 
 func (d *draft) units() int { return Units(d.text(0)) }
@@ -221,7 +263,7 @@ func (d *draft) prompt(n, calls int) Prompt {
 		filler = append(filler, d.b.Haystack.Sentences[i])
 	}
 	for _, q := range d.pieces {
-		at++ // the blank
+		at++ // the separator
 		if q.needle {
 			tokens := int(math.Round(float64(before) * ratio))
 			p.Copies = append(p.Copies, Place{Byte: at, Before: tokens, FromEnd: n - tokens})
@@ -229,12 +271,11 @@ func (d *draft) prompt(n, calls int) Prompt {
 		at += len(q.text)
 		before += Units(q.text)
 	}
-	p.Truth = Truth{Name: d.name, Code: d.code, Haystack: strings.Join(filler, " ")}
-	for _, o := range d.others {
-		p.Truth.Others = append(p.Truth.Others, o[1])
-	}
+	p.Truth = d.plant.truth
+	p.Truth.Others, p.Truth.Codes = slices.Clone(p.Truth.Others), slices.Clone(p.Truth.Codes)
+	p.Truth.Haystack = strings.Join(filler, d.b.Haystack.join())
 	if d.b.Bucket != nil {
-		p.Collisions = collisions(d.b.Bucket(strings.ToLower(d.name)), head+" "+p.Truth.Haystack, d.b.Bucket)
+		p.Collisions = collisions(d.b.Bucket(strings.ToLower(d.plant.truth.Name)), head+" "+p.Truth.Haystack, d.b.Bucket)
 	}
 	return p
 }

@@ -25,6 +25,7 @@ type Haystack struct {
 	Name      string   // what to call it: "opticks" or the file's base name
 	SHA256    string   // hash of the bytes it was made from, hex; a golden stores it
 	Sentences []string // one line each, single blanks, no markup
+	sep       string   // between sentences, one byte; empty: a blank
 	units     []int    // Units of each sentence
 	words     map[string]bool
 	numbers   map[string]bool
@@ -79,6 +80,14 @@ func newHaystack(name, sum string, sentences []string) (*Haystack, error) {
 		return nil, fmt.Errorf("haystack %q holds %d words and marks of prose in %d sentences, want at least %d: name a longer text in ASSAY_HAYSTACK", name, total, len(h.Sentences), minUnits)
 	}
 	return h, nil
+}
+
+// join is the one-byte separator between sentences.
+func (h *Haystack) join() string {
+	if h.sep == "" {
+		return " "
+	}
+	return h.sep
 }
 
 // Units is the length of the whole haystack, see Units.

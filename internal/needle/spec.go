@@ -37,6 +37,10 @@ type Spec struct {
 	Form      Form      // wording of the question; empty: FormOnly
 	Name      string    // a name of the caller's instead of a drawn one
 	Code      string    // a code of the caller's instead of a drawn one, digits only
+	Kind      Kind      // what is hidden; empty: Digits
+	Count     int       // codes of Several, tellings of Nth, rivals of Distractors; 0: 3, 4, 4
+	Which     int       // Nth: the telling that is asked for, from 1; 0: the last
+	Pad       Pad       // where BuildExact puts its filler words; empty: PadFront
 }
 
 // Tolerance is how far from Length a prompt may be, in tokens: max(2 %, 16).
@@ -68,38 +72,41 @@ func WindowTest(base Spec, window, length, short int) []Spec {
 }
 
 func (s Spec) check() error {
-	bad := func(format string, a ...any) error {
-		return fmt.Errorf("prompt %q: %s", s.Case, fmt.Sprintf(format, a...))
-	}
 	switch s.Placement {
 	case AtDepth:
 		if !(s.Depth >= 0 && s.Depth <= 1) || math.IsNaN(s.Depth) {
-			return bad("depth is %v, want a number from 0 to 1", s.Depth)
+			return fmt.Errorf("depth is %v, want a number from 0 to 1", s.Depth)
 		}
 	case JustInside:
 		if s.Window < 1 {
-			return bad("window is %d tokens, want at least 1 for %q", s.Window, s.Placement)
+			return fmt.Errorf("window is %d tokens, want at least 1 for %q", s.Window, s.Placement)
 		}
 	case Spread:
 		if s.Repeat < 0 || s.Repeat > 64 {
-			return bad("repeat is %d, want 1 to 64 copies", s.Repeat)
+			return fmt.Errorf("repeat is %d, want 1 to 64 copies", s.Repeat)
 		}
 	case Start, Tail:
 	default:
-		return bad("placement %q is unknown, want one of \"\", start, tail, just-inside, spread", string(s.Placement))
+		return fmt.Errorf("placement %q is unknown, want one of \"\", start, tail, just-inside, spread", string(s.Placement))
 	}
 	if s.Others < 0 || s.Others > 16 {
-		return bad("%d further needles, want 0 to 16", s.Others)
+		return fmt.Errorf("%d further needles, want 0 to 16", s.Others)
 	}
 	if len(digitsOnly(s.Code)) != len(s.Code) {
-		return bad("code %q, want digits only", s.Code)
+		return fmt.Errorf("code %q, want digits only", s.Code)
 	}
 	if s.Length < 1 {
-		return bad("length is %d tokens, want at least 1", s.Length)
+		return fmt.Errorf("length is %d tokens, want at least 1", s.Length)
+	}
+	if s.Pad != PadFront && s.Pad != PadBack {
+		return fmt.Errorf("pad %q is unknown, want %q or %q", string(s.Pad), string(PadFront), string(PadBack))
 	}
 	_, err := s.Form.Question("")
 	if err != nil {
-		return bad("%v", err)
+		return err
+	}
+	if err := s.checkKind(); err != nil {
+		return err
 	}
 	return nil
 }
