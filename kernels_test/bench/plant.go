@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"context"
+	"math"
+)
+
+// wrapped changes what a candidate reads or what it has written.
+type wrapped struct {
+	Candidate
+	before func(c *Call)          // on a copy of the call
+	after  func(c Call, r *Reply) // on the caller's own call
+}
+
+// Run runs the candidate in between.
+func (w wrapped) Run(ctx context.Context, call Call) (Reply, error) {
+	mine := call.Clone()
+	if w.before != nil {
+		w.before(&mine)
+	}
+	r, err := w.Candidate.Run(ctx, mine)
+	if err == nil && w.after != nil {
+		w.after(call, &r)
+	}
+	return r, err
+}
+
+// Before is a candidate that sees a changed call: a copy of memory that f may edit, views included.
+func Before(c Candidate, f func(c *Call)) Candidate { return wrapped{c, f, nil} }
+
+// After is a candidate whose outputs f edits; the call is the caller's own memory.
+func After(c Candidate, f func(c Call, r *Reply)) Candidate { return wrapped{c, nil, f} }
+
+// StrideIgnored takes an operand to lie without gaps.
+func StrideIgnored(operand string) func(c *Call) {
+	return func(c *Call) {
+		if v, ok := c.Views[operand]; ok {
+			v.Strides = contiguous(v.Shape)
+			c.Views[operand] = v
+		}
+	}
+}
+
+// RowsBeyondMasked lets the first row of an operand take in the row after its last, times 0: a partial tile that is read
+// whole and masked by a product.
+func RowsBeyondMasked(operand string) func(c *Call) {
+	return func(c *Call) {
+		v := c.Views[operand]
+		if v.Len() == 0 {
+			return
+		}
+		data := c.Storage[v.Storage].Data
+		if beyond := v.Offset + v.Shape[0]*v.Strides[0]; beyond < len(data) {
+			data[v.Offset] += 0 * data[beyond]
+		}
+	}
+}
+
+// LastTileUnwritten leaves rows of a last tile that is not full unwritten: a grid that is rounded down.
+func LastTileUnwritten(tile int) func(c Call, r *Reply) {
+	return func(c Call, r *Reply) {
+		for name, s := range r.Outputs {
+			o := c.Outputs[name]
+			rows := o.Shape[0]
+			if rows <= tile {
+				continue
+			}
+			pre := prefilled(o.DType, o.Prefill)
+			for i := rows / tile * tile * (len(s.Data) / rows); i < len(s.Data); i++ {
+				s.Data[i] = pre
+			}
+		}
+	}
+}
+
+// FMax drops a NaN, as hardware maxima do.
+func FMax(a, b float64) float64 {
+	if math.IsNaN(a) {
+		return b
+	}
+	return math.Max(a, b)
+}

@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/assay-suite/assay/internal/candidate"
+)
+
+// workerCandidate answers calls with a worker process.
+type workerCandidate struct{ w *candidate.Worker }
+
+// FromWorker makes a candidate of a worker process.
+func FromWorker(w *candidate.Worker) Candidate { return workerCandidate{w} }
+
+// Hello is what the worker said when it was started.
+func (c workerCandidate) Hello(context.Context) (Hello, error) {
+	said := c.w.Hello()
+	h := Hello{Name: said.Name, Version: said.Version, Device: said.Device, Ops: map[string]Capability{}}
+	for op, o := range said.Ops {
+		h.Ops[op] = Capability(o)
+	}
+	return h, nil
+}
+
+// Run sends the call over the worker protocol.
+func (c workerCandidate) Run(ctx context.Context, call Call) (Reply, error) {
+	wire, err := toWire(call)
+	if err != nil {
+		return Reply{}, err
+	}
+	said, err := c.w.Run(ctx, wire)
+	switch {
+	case errors.Is(err, candidate.ErrUnsupported):
+		return Reply{}, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	case err != nil:
+		return Reply{}, err
+	}
+	reply := Reply{Outputs: map[string]Storage{}, Seconds: said.Seconds, Path: said.Path, Digests: said.Digests}
+	for name, s := range said.Outputs {
+		data, err := decode(s.DType, s.Data)
+		if err != nil {
+			return Reply{}, fmt.Errorf("output %q: %w", name, err)
+		}
+		reply.Outputs[name] = Storage{s.DType, data}
+	}
+	return reply, nil
+}
+
+// toWire is the call as bytes. The phase travels as an attribute, where a worker finds it with the others.
+func toWire(call Call) (candidate.Call, error) {
+	wire := candidate.Call{
+		Op: call.Op, Case: call.Case, Mode: call.Mode, Repeat: call.Repeat, Attrs: map[string]any{},
+		Storage: map[string]candidate.Storage{}, Views: map[string]candidate.View{}, Outputs: map[string]candidate.Output{},
+	}
+	for name, v := range call.Attrs {
+		wire.Attrs[name] = v
+	}
+	if call.Phase != "" {
+		wire.Attrs["phase"] = call.Phase
+	}
+	for name, s := range call.Storage {
+		data, err := encode(s.DType, s.Data)
+		if err != nil {
+			return wire, fmt.Errorf("call of %q: storage %q: %w", call.Op, name, err)
+		}
+		wire.Storage[name] = candidate.Storage{DType: s.DType, Shape: []int{len(s.Data)}, Data: data}
+	}
+	for name, v := range call.Views {
+		wire.Views[name] = candidate.View(v)
+	}
+	for name, o := range call.Outputs {
+		wire.Outputs[name] = candidate.Output(o)
+	}
+	if call.CaptureWith != nil {
+		first, err := toWire(*call.CaptureWith)
+		if err != nil {
+			return wire, err
+		}
+		wire.CaptureWith = &first
+	}
+	return wire, nil
+}
+
+// fromWire is a request as a call: the worker's side.
+func fromWire(w candidate.Call) (Call, error) {
+	c := Call{
+		Op: w.Op, Case: w.Case, Mode: w.Mode, Repeat: w.Repeat, Attrs: Attrs{},
+		Storage: map[string]Storage{}, Views: map[string]View{}, Outputs: map[string]Output{},
+	}
+	for name, v := range w.Attrs {
+		if n, ok := v.(int); ok {
+			v = float64(n)
+		}
+		c.Attrs[name] = v
+	}
+	if phase, ok := c.Attrs["phase"].(string); ok {
+		c.Phase = phase
+	}
+	for name, s := range w.Storage {
+		data, err := decode(s.DType, s.Data)
+		if err != nil {
+			return c, fmt.Errorf("storage %q: %w", name, err)
+		}
+		c.Storage[name] = Storage{s.DType, data}
+	}
+	for name, v := range w.Views {
+		c.Views[name] = View(v)
+	}
+	for name, o := range w.Outputs {
+		c.Outputs[name] = Output(o)
+	}
+	return c, nil
+}
+
+// Prefill as bits: helper for outputs whose prefill is part of the answer.
+func Prefill(bits uint64) string { return "0x" + strconv.FormatUint(bits, 16) }
