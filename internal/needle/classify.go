@@ -171,7 +171,7 @@ func asciiLower(s string) string {
 }
 
 var denial = regexp.MustCompile(`\b(?:` +
-	`(?:no|not any|without an?|don't (?:see|find|have)|do not (?:see|find|have)|didn't find|did not find|isn't an?|is not an?|wasn't an?|there (?:is|was) no) (?:\w+ ){0,4}(?:code|mention|information|record|reference|archive|answer)` +
+	`(?:no|not any|without an?|don't (?:see|find|have)|do not (?:see|find|have)|didn't find|did not find|isn't an?|is not an?|wasn't an?|there (?:is|was) no) (?:\w+ ){0,4}(?:code|mention|information|record|reference|archive|answer|id|path|file|phrase|number)` +
 	`|(?:not|never|isn't|wasn't|nowhere) (?:\w+ ){0,2}(?:mentioned|found|given|provided|specified|stated|contained|included|listed|present|available|known|disclosed)` +
 	`|(?:does not|doesn't|do not|don't|did not|didn't|cannot|can't|could not|couldn't|unable to|not able to) (?:\w+ ){0,2}(?:mention|contain|include|provide|specify|state|find|locate|know|give|see|determine|answer|recall|help|tell|share|reveal)` +
 	`|unknown|i have no (?:idea|information|record)|n/a|not sure|sorry` +
