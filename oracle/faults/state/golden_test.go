@@ -1,0 +1,3 @@
+package state_test
+
+import _ "github.com/assay-suite/assay/internal/golden" // so that go test ./... -update works

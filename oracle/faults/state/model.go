@@ -1,0 +1,70 @@
+// Package state holds the faults that are no function of one operator's inputs and outputs: addresses
+// that wrap, buffers too small, dispatch, loading, caches, speculation, batch variance and races. Each
+// is a small model with a correct and a faulty version, and cases that check either one.
+//
+// What is claimed: the corrected model passes every case; the faulty one fails in at least two, on
+// different inputs; a Blind case passes both and shows why the usual test missed the bug. Expected
+// values come from a second source: 64-bit addresses, a list of tokens, a sort, enumeration of all
+// interleavings.
+//
+// What is not: that the model is the original code. It restates what the public report says, and where
+// the report names only a symptom, Origin says so. Interleavings are sequentially consistent: what
+// only weak memory or real timing shows needs a device.
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Model is one fault outside of the operators.
+type Model struct {
+	Row    string // row of the bug catalogue, as in a plant's catches; empty where no row has it
+	Slug   string
+	Effect string // one sentence: what the faulty version does
+	Origin string // public reports
+	Class  string // the kind of cause, a slug
+	Cases  []Case
+}
+
+// Case is one input and its check.
+type Case struct {
+	ID    string // [a-z0-9.-] segments, unique within the model
+	Why   string // what the input is for
+	Blind bool   // a popular check that passes the fault as well
+	// Run executes the model in the faulty or the correct version. nil passes, a *Violation is a
+	// finding, any other error says that the model itself broke.
+	Run func(faulty bool) error
+}
+
+// Violation is what a check found.
+type Violation struct{ What string }
+
+// Error is the finding.
+func (v *Violation) Error() string { return v.What }
+
+// violated makes a finding.
+func violated(format string, args ...any) error {
+	return &Violation{fmt.Sprintf(format, args...)}
+}
+
+// Models lists the rows of the catalogue that a state or an address model shows, in order of row and
+// slug.
+func Models() []Model {
+	return inOrder(slices.Concat(addressModels(), bufferModels(), prefixModels(), dispatchModels(),
+		scaleModels(), columnModels(), draftModels(), batchModels(), raceModels(), launchModels()))
+}
+
+// EngineModels lists planted faults of the paged cache of an engine: preemption, moved pages, prefix
+// hits, forks and verify steps. They prove the metamorphic suites and have no row.
+func EngineModels() []Model {
+	return inOrder(engineModels())
+}
+
+func inOrder(all []Model) []Model {
+	slices.SortFunc(all, func(a, b Model) int {
+		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Slug, b.Slug))
+	})
+	return all
+}
