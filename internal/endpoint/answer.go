@@ -1,47 +1,9 @@
 package endpoint
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
-	"math"
-	"sort"
-
-	openai "github.com/sashabaranov/go-openai"
+	"slices"
+	"unicode/utf8"
 )
-
-// Message is one turn of a chat.
-type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// Sampling is what both kinds of request share. Temperature 0 and top_p 1 are always sent: a server
-// fills omitted fields from the checkpoint's defaults.
-type Sampling struct {
-	Model       string         // empty: the client's
-	MaxTokens   int            // required, at least 1
-	TopLogprobs int            // alternatives per token; 0 asks for no log-probabilities
-	Seed        *int           // nil: not sent
-	Stop        []string       // nil: not sent
-	Stream      bool           // ask for an event stream; the answer is the same
-	Extra       map[string]any // more body fields, e.g. cache_salt; they win over all others
-}
-
-// ChatRequest asks /v1/chat/completions.
-type ChatRequest struct {
-	Messages []Message
-	Sampling
-}
-
-// CompletionRequest asks /v1/completions with a text or, when IDs is not nil, with token ids.
-type CompletionRequest struct {
-	Prompt string
-	IDs    []int
-	Echo   bool
-	Sampling
-}
 
 // Count is a number that a server may leave out: absent is unknown, not zero.
 type Count struct {
@@ -67,176 +29,101 @@ type Token struct {
 	Top     []Alternative
 }
 
+// Note is something about the wire that a reader of the answer must know and that is no failure.
+type Note struct{ Slug, Detail string }
+
+// Slugs of notes.
+const (
+	NoteInlineThoughts  = "thoughts-inline"        // the thoughts stood in the content between tags, or before an end tag
+	NoteTextAfterFinish = "text-after-finish"      // text behind the finish reason was left out
+	NoteFinishMissing   = "finish-missing"         // complete, but the server gave no finish reason
+	NoteDoneMissing     = "done-missing"           // the stream ended without [DONE], after a finish reason
+	NoteReplaced        = "replacement-characters" // U+FFFD in the answer; repaired where the tokens' bytes tell the characters
+	NoteRenamed         = "model-renamed"          // the answer names another model than was asked for
+	NoteModelChanged    = "model-changed"          // the answer names another model than an earlier one to the same request name
+	NoteClipped         = "logprobs-clipped"       // a log-probability is a stand-in for minus infinity: -100 or -9999
+	NoteNotFinite       = "numbers-not-finite"     // NaN or Infinity where JSON has no word for them
+	NoteOddTypes        = "fields-of-other-types"  // a field has another type than in the API reference and was left out
+	NoteCutToolCall     = "tool-call-cut"          // a tool call's arguments are no JSON object
+	NoteFinishAgainst   = "finish-contradicted"    // finish_reason says stop or tool_calls, the token count says the cap was reached
+)
+
+// Shape is the form in which log-probabilities came.
+type Shape string
+
+// The four shapes. Legacy is that of /v1/completions, which some servers use for chats as well.
+const (
+	ShapeAbsent  Shape = ""
+	ShapeNull    Shape = "null"
+	ShapeContent Shape = "content"
+	ShapeLegacy  Shape = "legacy"
+)
+
 // Answer is one completion. Finish is empty and Tokens nil when the server did not say.
 type Answer struct {
-	Text      string
+	Text      string // what the model answers: thoughts that stood inline are taken out
+	Content   string // the content as sent, thoughts included
 	Reasoning string
+	Null      bool // content was null or absent in the whole answer, and so were thoughts and tool calls
+	Cut       bool // ended by the token cap, whatever finish_reason says
 	Finish    string
-	Model     string
+	Model     string // as the server names it
+	ToolCalls []ToolCall
 	Tokens    []Token
+	Shape     Shape // of the log-probabilities
 	Usage     Usage
+	Notes     []Note
 	Exchange  Exchange
 }
 
-// Chat sends a chat completion. On error the Answer still carries the Exchange.
-func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
-	if r.MaxTokens < 1 {
-		return Answer{}, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", r.MaxTokens)
+// Noted returns the note with a slug, and whether there is one.
+func (a Answer) Noted(slug string) (Note, bool) {
+	i := slices.IndexFunc(a.Notes, func(n Note) bool { return n.Slug == slug })
+	if i < 0 {
+		return Note{}, false
 	}
-	call := c.newCall(r.Sampling)
-	if r.TopLogprobs > 0 {
-		call.set("logprobs", true)
-		call.set("top_logprobs", r.TopLogprobs)
+	return a.Notes[i], true
+}
+
+// mend replaces U+FFFD in a text by the characters that the tokens' bytes spell, when the two agree
+// everywhere else. It returns how many replacement characters the text had and the text to use.
+func mend(text string, tokens []Token) (string, int) {
+	n := 0
+	for _, r := range text {
+		if r == utf8.RuneError {
+			n++
+		}
 	}
-	call.merge(r.Extra)
-	req := openai.ChatCompletionRequest{Model: c.modelOf(r.Sampling), Stop: r.Stop, Seed: r.Seed}
-	for _, m := range r.Messages {
-		req.Messages = append(req.Messages, openai.ChatCompletionMessage{Role: m.Role, Content: m.Content})
+	if n == 0 {
+		return text, 0
 	}
-	res, err := c.api.CreateChatCompletion(context.WithValue(ctx, callKey{}, call), req)
-	a := Answer{Model: res.Model, Exchange: call.out}
-	if err != nil {
-		return a, fmt.Errorf("chat completion: %w", c.wrap(err))
+	var b []byte
+	for _, t := range tokens {
+		b = append(b, t.Bytes...)
 	}
-	if len(res.Choices) == 0 {
-		return a, fmt.Errorf("chat completion: endpoint: the answer has no choices: %q", shorten(string(call.out.Response), 200))
+	if len(b) > 0 && utf8.Valid(b) && fits([]rune(text), []rune(string(b))) {
+		return string(b), n
 	}
-	ch := res.Choices[0]
-	a.Text, a.Finish, a.Reasoning = ch.Message.Content, string(ch.FinishReason), ch.Message.ReasoningContent
-	if ch.LogProbs != nil {
-		for _, lp := range ch.LogProbs.Content {
-			t := Token{Text: lp.Token, Bytes: lp.Bytes, Logprob: lp.LogProb}
-			for _, alt := range lp.TopLogProbs {
-				t.Top = append(t.Top, Alternative{alt.Token, alt.LogProb})
+	return text, n
+}
+
+// fits reports whether text is whole with runs of characters replaced by runs of U+FFFD, and no other change.
+func fits(text, whole []rune) bool {
+	for len(text) > 0 {
+		if text[0] != utf8.RuneError {
+			if len(whole) == 0 || whole[0] != text[0] {
+				return false
 			}
-			a.Tokens = append(a.Tokens, sorted(t))
+			text, whole = text[1:], whole[1:]
+			continue
+		}
+		for len(text) > 0 && text[0] == utf8.RuneError {
+			text = text[1:]
+		}
+		// A run stands for characters up to where the texts agree again. Only characters of several bytes are split.
+		for len(whole) > 0 && whole[0] >= utf8.RuneSelf && (len(text) == 0 || whole[0] != text[0]) {
+			whole = whole[1:]
 		}
 	}
-	a.fromWire(call.body)
-	return a, nil
-}
-
-// Complete sends a text completion. On error the Answer still carries the Exchange.
-func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, error) {
-	if r.MaxTokens < 1 {
-		return Answer{}, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", r.MaxTokens)
-	}
-	call := c.newCall(r.Sampling)
-	if r.TopLogprobs > 0 {
-		call.set("logprobs", r.TopLogprobs)
-	}
-	if r.IDs != nil {
-		call.set("prompt", r.IDs)
-	} else {
-		call.set("prompt", r.Prompt)
-	}
-	if r.Echo {
-		call.set("echo", true)
-	}
-	call.merge(r.Extra)
-	req := openai.CompletionRequest{Model: c.modelOf(r.Sampling), Prompt: r.Prompt, Stop: r.Stop, Seed: r.Seed}
-	res, err := c.api.CreateCompletion(context.WithValue(ctx, callKey{}, call), req)
-	a := Answer{Model: res.Model, Exchange: call.out}
-	if err != nil {
-		return a, fmt.Errorf("completion: %w", c.wrap(err))
-	}
-	if len(res.Choices) == 0 {
-		return a, fmt.Errorf("completion: endpoint: the answer has no choices: %q", shorten(string(call.out.Response), 200))
-	}
-	ch := res.Choices[0]
-	a.Text, a.Finish = ch.Text, ch.FinishReason
-	lp := ch.LogProbs
-	for i, tok := range lp.Tokens {
-		t := Token{Text: tok, Logprob: math.NaN()}
-		if i < len(lp.TopLogprobs) {
-			for s, v := range lp.TopLogprobs[i] {
-				t.Top = append(t.Top, Alternative{s, float64(v)})
-			}
-		}
-		// go-openai decodes null as 0: a true 0 comes with its alternatives or after the first token.
-		if i < len(lp.TokenLogprobs) && (i > 0 || t.Top != nil || lp.TokenLogprobs[i] != 0) {
-			t.Logprob = float64(lp.TokenLogprobs[i])
-		}
-		a.Tokens = append(a.Tokens, sorted(t))
-	}
-	a.fromWire(call.body)
-	return a, nil
-}
-
-func (c *Client) modelOf(s Sampling) string {
-	if s.Model != "" {
-		return s.Model
-	}
-	return c.model
-}
-
-// newCall sets what go-openai would drop as a zero value or refuse for some model names.
-func (c *Client) newCall(s Sampling) *call {
-	k := &call{extra: map[string]any{"temperature": 0, "top_p": 1, "max_tokens": s.MaxTokens, "stream": s.Stream}}
-	if s.Stream {
-		k.set("stream_options", map[string]any{"include_usage": true})
-	}
-	return k
-}
-
-func (k *call) set(field string, v any)    { k.extra[field] = v }
-func (k *call) merge(extra map[string]any) { maps.Copy(k.extra, extra) }
-
-// fromWire reads what go-openai's types cannot tell: absent against zero, and thoughts by either name.
-func (a *Answer) fromWire(body []byte) {
-	var v struct {
-		Choices []struct {
-			Message struct {
-				Reasoning *string `json:"reasoning"`
-			} `json:"message"`
-		} `json:"choices"`
-		Usage struct {
-			Prompt     *int `json:"prompt_tokens"`
-			Completion *int `json:"completion_tokens"`
-			PromptMore *struct {
-				Cached *int `json:"cached_tokens"`
-			} `json:"prompt_tokens_details"`
-			CompletionMore *struct {
-				Reasoning *int `json:"reasoning_tokens"`
-			} `json:"completion_tokens_details"`
-		} `json:"usage"`
-	}
-	if json.Unmarshal(body, &v) != nil {
-		return
-	}
-	if a.Reasoning == "" && len(v.Choices) > 0 && v.Choices[0].Message.Reasoning != nil {
-		a.Reasoning = *v.Choices[0].Message.Reasoning
-	}
-	a.Usage.Prompt, a.Usage.Completion = known(v.Usage.Prompt), known(v.Usage.Completion)
-	if d := v.Usage.PromptMore; d != nil {
-		a.Usage.Cached = known(d.Cached)
-	}
-	if d := v.Usage.CompletionMore; d != nil {
-		a.Usage.Reasoning = known(d.Reasoning)
-	}
-}
-
-func known(n *int) Count {
-	if n == nil {
-		return Count{}
-	}
-	return Count{*n, true}
-}
-
-func sorted(t Token) Token {
-	sort.SliceStable(t.Top, func(i, j int) bool {
-		if t.Top[i].Logprob != t.Top[j].Logprob {
-			return t.Top[i].Logprob > t.Top[j].Logprob
-		}
-		return t.Top[i].Token < t.Top[j].Token
-	})
-	return t
-}
-
-// wrap redacts errors that go-openai made itself, e.g. from a body it could not decode.
-func (c *Client) wrap(err error) error {
-	if s := err.Error(); c.Redact(s) != s {
-		return fmt.Errorf("%s", c.Redact(s))
-	}
-	return err
+	return len(whole) == 0
 }

@@ -2,12 +2,13 @@
 //
 // What is claimed: every request is recorded as the exact bytes that were sent and can be repeated
 // with one curl line; the API key is in none of what is recorded, returned or printed; a limit is a
-// limit on silence (connecting, first byte, idle), never on the whole answer; transport trouble before
-// the first byte is retried and counted, anything later is an error of its own kind; what a server does
-// not say (cached tokens, finish reason, log-probabilities) is unknown, never zero.
+// limit on silence (connecting, first byte, idle), never on the whole answer, and keep-alive comments end no
+// answer; transport trouble before the first byte and overload are retried and counted, anything else is an error
+// of its own kind; what a server does not say (cached tokens, finish reason, log-probabilities) is unknown, never
+// zero. Each quirk of internal/wire has a class (ClassOf) or a note that the tests hold it to.
 //
-// What is not claimed: tool calls, images, several choices per request and server-specific routes
-// beyond tokenize are not covered, and no attempt is made to repair a malformed answer.
+// What is not claimed: images and several choices per request are not covered; an answer is mended only where its
+// own bytes prove the mending (split characters); a class says what the wire did and not whether the answer is right.
 package endpoint
 
 import (
@@ -26,19 +27,27 @@ import (
 type Limits struct {
 	Connect   time.Duration // TCP and TLS handshake; default 10 s
 	FirstByte time.Duration // from the request to the first body byte, prefill included; default 15 min
+	Prefill   time.Duration // added to FirstByte for each KiB of request body; default 1 s
 	Idle      time.Duration // between two body bytes, keep-alive comments included; default 2 min
-	MaxBody   int64         // bytes of one answer; default 64 MiB
+	Linger    time.Duration // for usage and [DONE] once a finish reason has come; default 5 s
+	MaxBody   int64         // bytes of one answer, keep-alive comments left out; default 64 MiB
 	MaxTries  int           // attempts for one request, the first included; default 4
 	MaxWait   time.Duration // longest Retry-After that is honoured; default 60 s
 }
 
 func (l Limits) orDefault() Limits {
-	def := Limits{10 * time.Second, 15 * time.Minute, 2 * time.Minute, 64 << 20, 4, time.Minute}
+	def := Limits{10 * time.Second, 15 * time.Minute, time.Second, 2 * time.Minute, 5 * time.Second, 64 << 20, 4, time.Minute}
 	if l.Connect <= 0 {
 		l.Connect = def.Connect
 	}
 	if l.FirstByte <= 0 {
 		l.FirstByte = def.FirstByte
+	}
+	if l.Prefill <= 0 {
+		l.Prefill = def.Prefill
+	}
+	if l.Linger <= 0 {
+		l.Linger = def.Linger
 	}
 	if l.Idle <= 0 {
 		l.Idle = def.Idle
@@ -87,7 +96,7 @@ func New(o Options) (*Client, error) {
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: limits.Connect}).DialContext,
 			TLSHandshakeTimeout:   limits.Connect,
-			MaxIdleConnsPerHost:   16,
+			MaxIdleConnsPerHost:   256, // above any ladder of this suite: a new connection a request costs more than the request
 			IdleConnTimeout:       time.Minute,
 			ForceAttemptHTTP2:     true,
 			ExpectContinueTimeout: time.Second,
@@ -129,6 +138,9 @@ func (c *Client) Model() string { return c.model }
 
 // Retries counts the attempts beyond the first over all requests so far.
 func (c *Client) Retries() int { return int(c.wire.retries.Load()) }
+
+// Sheds counts the attempts that the server refused for overload or loading: they are no failures of probes.
+func (c *Client) Sheds() int { return int(c.wire.sheds.Load()) }
 
 // Requests counts the requests sent so far, repeated attempts not included.
 func (c *Client) Requests() int { return int(c.wire.requests.Load()) }

@@ -22,8 +22,10 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // StatusError is an answer that reports a failure: a status outside 2xx, or an error object inside a 200.
 type StatusError struct {
 	Status  int    // HTTP status of the answer
+	Code    int    // HTTP code that the body gives, 0 for none; it decides where the status is 200
 	Message string // the server's own words, bounded and redacted
 	Where   string // "status", "body" (error object in a 200) or "stream" (error event in a 200)
+	fits    Overflow
 }
 
 func (e *StatusError) Error() string {
@@ -47,15 +49,28 @@ func (e *SilenceError) Error() string {
 	return fmt.Sprintf("endpoint: no byte for %s (%s limit) after %d bytes of the answer", e.Limit, e.Phase, e.Got)
 }
 
-// TruncatedError says that the answer ended before it was complete.
+// TruncatedError says that the answer ended before it was complete. Nothing is true when a stream ended in due form
+// without a single piece of an answer, as engines do that fail before the first token.
 type TruncatedError struct {
-	Got int64
-	Why string
+	Got     int64
+	Why     string
+	Nothing bool
 }
 
 func (e *TruncatedError) Error() string {
 	return fmt.Sprintf("endpoint: the answer was cut off after %d bytes: %s", e.Got, e.Why)
 }
+
+// HistoryError is a refusal that is about the form of an earlier assistant turn: thoughts missing or under the wrong
+// name, content null, empty or absent. The same request with another form may be accepted.
+type HistoryError struct{ Refusal *StatusError }
+
+func (e *HistoryError) Error() string {
+	return fmt.Sprintf("%v: it is about the form of an assistant turn: send its thoughts under the other name, or its content in another form", e.Refusal)
+}
+
+// Unwrap returns the refusal.
+func (e *HistoryError) Unwrap() error { return e.Refusal }
 
 // TooLargeError says that the answer exceeds Limits.MaxBody.
 type TooLargeError struct{ Limit int64 }

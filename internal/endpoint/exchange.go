@@ -10,16 +10,22 @@ import (
 )
 
 // Exchange is what went over the wire for one request: the last attempt's bytes, and how many attempts
-// it took. It never holds headers, hence no key; the response is redacted.
+// it took. It holds no header but Server, hence no key; where the key stood in a body it is redacted.
 type Exchange struct {
 	Method   string
 	URL      string
-	Request  []byte // exact bytes of the request body
-	Response []byte // bytes received, redacted, at most Limits.MaxBody
+	Request  []byte // exact bytes of the request body, unless Redacted
+	Redacted bool   // the request body held the key, which was replaced here and not on the wire
+	Response []byte // bytes received, redacted, at most Limits.MaxBody; of keep-alive comments only the first
 	Status   int
+	Server   string        // Server header, bounded
 	Tries    int           // attempts, the first included
+	Sheds    int           // of these, refused for overload or loading
 	Stream   bool          // the server answered with an event stream
+	Events   int           // of the stream, with choices; several tokens may share one
+	Comments int           // keep-alive lines of the stream
 	Wait     time.Duration // to the first body byte of the last attempt
+	First    time.Duration // to the first piece of text, thoughts or tool calls of a stream; 0 when none came
 	Total    time.Duration // of the last attempt
 	Keyed    bool          // a key was sent with it
 }

@@ -130,7 +130,7 @@ func probePrompt(nonce string) string {
 // probeLogprobs finds the largest of 20, 5, 1 alternatives that the server takes; it is the chat probe too.
 func (c *Client) probeLogprobs(ctx context.Context, p *Preflight, prompt string) (Answer, error) {
 	ask := func(n int) (Answer, error) {
-		return c.Chat(ctx, ChatRequest{Messages: []Message{{"user", prompt}}, Sampling: Sampling{MaxTokens: 4, TopLogprobs: n}})
+		return c.Chat(ctx, ChatRequest{Messages: []Message{{Role: "user", Content: prompt}}, Sampling: Sampling{MaxTokens: 4, TopLogprobs: n}})
 	}
 	var a Answer
 	var err error
@@ -176,7 +176,7 @@ func (c *Client) probeCompletions(ctx context.Context, nonce string) Feature {
 }
 
 func (c *Client) probeTokenize(ctx context.Context, prompt string) (Tokenization, Feature) {
-	tok, err := c.TokenizeChat(ctx, []Message{{"user", prompt}})
+	tok, err := c.TokenizeChat(ctx, []Message{{Role: "user", Content: prompt}})
 	if err == nil && !tok.Supported {
 		return tok, Feature{Name: "tokenize", State: Unsupported, Detail: "no such route"}
 	}
@@ -193,7 +193,7 @@ func (c *Client) probeCache(ctx context.Context, p *Preflight, nonce string) {
 	prompt := probePrompt(nonce + "c")
 	ask := func(salt string) (Count, error) {
 		a, err := c.Chat(ctx, ChatRequest{
-			Messages: []Message{{"user", prompt}},
+			Messages: []Message{{Role: "user", Content: prompt}},
 			Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"cache_salt": salt}},
 		})
 		return a.Usage.Cached, err

@@ -53,3 +53,18 @@ func (r redactor) bytes(b []byte) []byte {
 	}
 	return b
 }
+
+// stream redacts the bytes of an event stream. A key that came in pieces is in none of the lines: the pieces show
+// when they are joined, and the whole stream is left out then.
+func (r redactor) stream(b []byte, a *reply) []byte {
+	joined := []string{a.content.text(), a.thoughts.text()}
+	for _, t := range a.calls.list {
+		joined = append(joined, t.Name, t.Arguments)
+	}
+	for _, s := range joined {
+		if r.text(s) != s {
+			return []byte(redacted + ": the stream repeats the API key, and so it was not kept\n")
+		}
+	}
+	return r.bytes(b)
+}

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -47,6 +46,7 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, error) {
 type Tokenization struct {
 	Supported bool
 	Count     int
+	IDs       []int // nil where the server gives only the count
 	Window    Count
 }
 
@@ -67,7 +67,7 @@ func (c *Client) tokenize(ctx context.Context, body map[string]any) (Tokenizatio
 		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
 	}
 	for _, path := range []string{"/tokenize", "/v1/tokenize"} {
-		b, err := c.post(ctx, path, payload)
+		b, err := c.postRaw(ctx, path, payload)
 		switch statusOf(err) {
 		case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 			continue
@@ -76,35 +76,41 @@ func (c *Client) tokenize(ctx context.Context, body map[string]any) (Tokenizatio
 			return Tokenization{}, fmt.Errorf("tokenize: %w", err)
 		}
 		var v struct {
-			Count  *int  `json:"count"`
-			Tokens []any `json:"tokens"`
-			Window *int  `json:"max_model_len"`
+			Count  *int              `json:"count"`
+			Tokens []json.RawMessage `json:"tokens"`
+			Window *int              `json:"max_model_len"`
 		}
 		if err := json.Unmarshal(b, &v); err != nil {
 			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80), err)
 		}
-		switch {
-		case v.Count != nil:
-			return Tokenization{Supported: true, Count: *v.Count, Window: known(v.Window)}, nil
-		case v.Tokens != nil:
-			return Tokenization{Supported: true, Count: len(v.Tokens), Window: known(v.Window)}, nil
+		out := Tokenization{Supported: true, Count: len(v.Tokens), IDs: ids(v.Tokens), Window: known(v.Window)}
+		if v.Count != nil {
+			out.Count = *v.Count
+		}
+		if v.Count != nil || v.Tokens != nil {
+			return out, nil
 		}
 		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q", shorten(string(b), 80))
 	}
 	return Tokenization{}, nil
 }
 
-func (c *Client) post(ctx context.Context, path string, body []byte) ([]byte, error) {
-	k := &call{}
-	req, err := http.NewRequestWithContext(context.WithValue(ctx, callKey{}, k), http.MethodPost, c.root+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("endpoint: building the request: %w", err)
+// ids reads token ids, plain or as llama.cpp's {"id": 1, "piece": "a"}; nil when one is neither.
+func ids(raw []json.RawMessage) []int {
+	out := make([]int, 0, len(raw))
+	for _, r := range raw {
+		var n int
+		var v struct {
+			ID *int `json:"id"`
+		}
+		switch {
+		case json.Unmarshal(r, &n) == nil:
+			out = append(out, n)
+		case json.Unmarshal(r, &v) == nil && v.ID != nil:
+			out = append(out, *v.ID)
+		default:
+			return nil
+		}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := c.wire.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	_ = res.Body.Close()
-	return k.body, nil
+	return out
 }

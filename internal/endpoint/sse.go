@@ -7,187 +7,155 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"time"
 )
 
-// assemble reads an event stream and returns the equivalent body of a request that did not stream, so
-// that one decoder serves both. go-openai's own stream reader is not used: it counts keep-alive
-// comments towards a limit of 300 and knows one spelling of an error event only.
+// keptComments is how many keep-alive comments stay in the stored answer; all are counted.
+const keptComments = 32
+
+// sse reads an event stream. go-openai's own reader is not used: it counts keep-alive comments towards a limit of
+// 300 and knows one spelling of an error event only.
 //
-// Comments and unknown fields are skipped; the usage seen last counts; only choice 0 is read. A stream
-// that ends without finish_reason was cut off by the transport; one that ends without [DONE] after a
-// finish_reason is complete.
-func assemble(in *meter) ([]byte, error) {
-	var a assembly
-	lines := bufio.NewReader(in)
-	var data []byte
+// Comments count as life, without limit, and not towards the size of the answer. A stream is complete with [DONE]
+// after a piece of an answer, or with a finish reason. After the finish reason it waits Limits.Linger for the
+// usage and [DONE], no longer: some servers leave the connection open.
+type sse struct {
+	in       *meter
+	lines    *bufio.Reader
+	limit    int64
+	kept     bytes.Buffer
+	comments int
+	failed   bool // the event at hand is named "error"
+	data     []byte
+	has      bool // data holds an event's lines; an empty one counts
+}
+
+// read takes the stream into r. first is called at the first piece of text, thoughts or tool calls.
+func (s *sse) read(r *reply, first func()) error {
 	for {
-		line, err := lines.ReadBytes('\n')
-		line = bytes.TrimRight(line, "\r\n")
-		if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			rest = bytes.TrimPrefix(rest, []byte(" "))
-			if data != nil {
-				data = append(data, '\n')
-			}
-			data = append(data, rest...)
+		line, comment, err := s.line()
+		if large, ok := errors.AsType[*TooLargeError](err); ok {
+			return large
 		}
-		if data != nil && (len(line) == 0 || err != nil || whole(data)) {
-			if string(bytes.TrimSpace(data)) == "[DONE]" {
-				break
+		line = bytes.TrimRight(line, "\r\n")
+		if !comment {
+			s.field(line)
+		}
+		if s.has && (len(line) == 0 && !comment || err != nil || s.complete()) {
+			done, e := s.dispatch(r)
+			if e != nil {
+				return e
 			}
-			if e := a.add(data); e != nil {
-				return nil, e
+			if r.pieces > 0 {
+				first()
 			}
-			data = nil
+			if done {
+				return s.end(r, true)
+			}
+			if r.finish != "" {
+				s.in.watch.linger(s.in.watch.limits.Linger)
+			}
 		}
 		if errors.Is(err, io.EOF) {
-			break
+			return s.end(r, false)
 		}
 		if err != nil {
-			var silence *SilenceError
-			if a.finish != "" && errors.As(err, &silence) {
-				break
+			if r.finish != "" && s.in.watch.lingering() {
+				return s.end(r, false)
 			}
-			return nil, cutOff(err, in.got)
+			return cutOff(err, s.in.got)
 		}
 	}
-	if a.finish == "" {
-		return nil, &TruncatedError{Got: in.got, Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", a.events)}
-	}
-	return a.body()
 }
 
-// whole reports whether data is complete on its own: some servers separate events by one newline only.
-func whole(data []byte) bool {
-	return string(bytes.TrimSpace(data)) == "[DONE]" || json.Valid(data)
+func (s *sse) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		if s.has {
+			s.data = append(s.data, '\n')
+		}
+		s.data, s.has = append(s.data, value...), true
+	case "error": // llama.cpp, older
+		s.data, s.has, s.failed = append(s.data, value...), true, true
+	case "event":
+		s.failed = string(value) == "error"
+	}
 }
 
-type assembly struct {
-	events          int
-	id, model       string
-	text, reasoning strings.Builder
-	chat            bool
-	tokens          []json.RawMessage // chat: logprobs.content
-	flat            *flatLogprobs     // completions
-	finish          string
-	usage           json.RawMessage
+// complete reports whether the event is whole before its blank line: some servers separate events by one newline
+// only. Where the blank line is at hand it decides.
+func (s *sse) complete() bool {
+	if s.lines.Buffered() > 0 {
+		if next, err := s.lines.Peek(1); err == nil && (next[0] == '\n' || next[0] == '\r') {
+			return false
+		}
+	}
+	return string(bytes.TrimSpace(s.data)) == "[DONE]" || json.Valid(s.data)
 }
 
-type flatLogprobs struct {
-	Tokens   []string          `json:"tokens"`
-	Logprobs []json.RawMessage `json:"token_logprobs"`
-	Top      []json.RawMessage `json:"top_logprobs"`
-	Offsets  []int             `json:"text_offset"`
+func (s *sse) dispatch(r *reply) (done bool, err error) {
+	data, failed := s.data, s.failed
+	s.data, s.has, s.failed = s.data[:0], false, false
+	trimmed := bytes.TrimSpace(data)
+	switch {
+	case len(trimmed) == 0:
+		return false, nil
+	case string(trimmed) == "[DONE]":
+		return true, nil
+	}
+	if err := r.add(data); err != nil {
+		return false, err
+	}
+	if failed {
+		return false, &StatusError{Message: shorten(string(trimmed), 300), Where: "stream"}
+	}
+	return false, nil
 }
 
-func (a *assembly) add(data []byte) error {
-	if msg, bad := errorObject(data); bad {
-		return &StatusError{Message: msg, Where: "stream"}
+// end judges a stream that is over, and reads what little is left of it, so that the connection can be used again.
+func (s *sse) end(r *reply, done bool) error {
+	if done {
+		s.in.watch.linger(min(s.in.watch.limits.Linger, 50*time.Millisecond))
+		_, _ = io.CopyN(io.Discard, s.lines, 4<<10) // whatever is wrong here, the answer is complete
 	}
-	var ev struct {
-		ID      string `json:"id"`
-		Model   string `json:"model"`
-		Choices []struct {
-			Index int    `json:"index"`
-			Text  string `json:"text"`
-			Delta *struct {
-				Content          *string `json:"content"`
-				Reasoning        *string `json:"reasoning"`
-				ReasoningContent *string `json:"reasoning_content"`
-			} `json:"delta"`
-			Logprobs     json.RawMessage `json:"logprobs"`
-			FinishReason *string         `json:"finish_reason"`
-		} `json:"choices"`
-		Usage json.RawMessage `json:"usage"`
-	}
-	if err := json.Unmarshal(data, &ev); err != nil {
-		return fmt.Errorf("endpoint: stream event %d is no valid JSON (%q): %w", a.events, shorten(string(data), 80), err)
-	}
-	a.events++
-	if ev.ID != "" {
-		a.id = ev.ID
-	}
-	if ev.Model != "" {
-		a.model = ev.Model
-	}
-	if len(ev.Usage) > 0 && string(ev.Usage) != "null" {
-		a.usage = ev.Usage
-	}
-	for _, c := range ev.Choices {
-		if c.Index != 0 {
-			continue
-		}
-		a.text.WriteString(c.Text)
-		if d := c.Delta; d != nil {
-			a.chat = true
-			for _, s := range []*string{d.Reasoning, d.ReasoningContent} {
-				if s != nil && *s != "" {
-					a.reasoning.WriteString(*s)
-					break // a server that sends both sends the same text twice
-				}
-			}
-			if d.Content != nil {
-				a.text.WriteString(*d.Content)
-			}
-		}
-		if err := a.addLogprobs(c.Logprobs); err != nil {
-			return err
-		}
-		if c.FinishReason != nil && *c.FinishReason != "" {
-			a.finish = *c.FinishReason
-		}
+	switch {
+	case r.finish != "" && !done:
+		r.note(NoteDoneMissing, "the stream ended without [DONE]")
+	case r.finish != "":
+	case done && r.pieces > 0:
+		r.note(NoteFinishMissing, "the stream ended with [DONE] and without a finish reason")
+	case done:
+		return &TruncatedError{Got: s.in.got, Nothing: true, Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events)}
+	default:
+		return &TruncatedError{Got: s.in.got, Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events)}
 	}
 	return nil
 }
 
-func (a *assembly) addLogprobs(raw json.RawMessage) error {
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
-	var lp struct {
-		Content []json.RawMessage `json:"content"`
-		flatLogprobs
-	}
-	if err := json.Unmarshal(raw, &lp); err != nil {
-		return fmt.Errorf("endpoint: logprobs of stream event %d: %w", a.events, err)
-	}
-	a.tokens = append(a.tokens, lp.Content...)
-	if lp.Tokens != nil {
-		if a.flat == nil {
-			a.flat = &flatLogprobs{}
+// line reads up to a newline. A comment is read to its end, however long, and not returned.
+func (s *sse) line() (line []byte, comment bool, err error) {
+	for {
+		part, err := s.lines.ReadSlice('\n')
+		if s.in.got == int64(len(part)+s.lines.Buffered()) {
+			part = bytes.TrimPrefix(part, []byte("\ufeff"))
 		}
-		a.flat.Tokens = append(a.flat.Tokens, lp.Tokens...)
-		a.flat.Logprobs = append(a.flat.Logprobs, lp.Logprobs...)
-		a.flat.Top = append(a.flat.Top, lp.Top...)
-		a.flat.Offsets = append(a.flat.Offsets, lp.Offsets...)
-	}
-	return nil
-}
-
-func (a *assembly) body() ([]byte, error) {
-	choice := map[string]any{"index": 0, "finish_reason": a.finish}
-	if a.chat {
-		msg := map[string]any{"role": "assistant", "content": a.text.String()}
-		if a.reasoning.Len() > 0 {
-			msg["reasoning_content"] = a.reasoning.String()
+		if len(line) == 0 && !comment && len(part) > 0 && part[0] == ':' {
+			comment = true
+			s.comments++
 		}
-		choice["message"] = msg
-		if a.tokens != nil {
-			choice["logprobs"] = map[string]any{"content": a.tokens}
+		if !comment || s.comments <= keptComments && len(part) < 256 {
+			if int64(s.kept.Len()+len(part)) > s.limit {
+				return nil, false, &TooLargeError{Limit: s.limit}
+			}
+			s.kept.Write(part)
 		}
-	} else {
-		choice["text"] = a.text.String()
-		if a.flat != nil {
-			choice["logprobs"] = a.flat
+		if !comment {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, comment, err
 		}
 	}
-	out := map[string]any{"id": a.id, "model": a.model, "choices": []any{choice}}
-	if a.usage != nil {
-		out["usage"] = a.usage
-	}
-	b, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("endpoint: assembling the stream: %w", err)
-	}
-	return b, nil
 }

@@ -1,18 +1,13 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -21,23 +16,29 @@ import (
 // call is what one request wants from the transport; it travels in the request's context because
 // go-openai stands in between.
 type call struct {
-	extra map[string]any // fields set on top of what go-openai marshals; they win
-	out   Exchange
-	body  []byte // the complete answer, assembled when streamed
+	fields map[string]any // set on top of what go-openai marshals; they win
+	answer bool           // the body is a completion: read it into reply
+	stream bool           // an event stream was asked for
+	sink   func(io.Reader) error
+	out    Exchange
+	body   []byte // the complete answer where answer is false
+	reply  *reply
 }
 
 type callKey struct{}
 
 // transport is the HTTPDoer under go-openai: it merges extra fields into the body, sets the key,
-// limits silence and size, retries before the first byte, records, redacts, and hands back a complete
-// body, assembled from the event stream where the server streamed.
+// limits silence and size, retries before the first byte, records, redacts, and reads the answer itself,
+// because go-openai's types cannot tell absent from zero. go-openai gets an empty answer in return.
 type transport struct {
 	base     http.RoundTripper
 	limits   Limits
 	redact   redactor
 	key      string
 	slots    chan struct{}
+	names    names
 	retries  atomic.Int64
+	sheds    atomic.Int64
 	requests atomic.Int64
 }
 
@@ -48,7 +49,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	if c == nil {
 		c = &call{}
 	}
-	body, err := mergeBody(req, c.extra)
+	body, err := mergeBody(req, c.fields)
 	if err != nil {
 		return nil, err
 	}
@@ -61,53 +62,40 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 		}
 	}
 	t.requests.Add(1)
-	c.out = Exchange{Method: req.Method, URL: req.URL.String(), Request: body, Keyed: t.key != ""}
+	kept := t.redact.bytes(body)
+	c.out = Exchange{Method: req.Method, URL: req.URL.String(), Request: kept, Redacted: !bytes.Equal(kept, body), Keyed: t.key != ""}
 
 	policy := backoff.NewExponentialBackOff()
 	policy.InitialInterval = 500 * time.Millisecond
 	policy.MaxInterval = t.limits.MaxWait
-	payload, err := backoff.Retry(ctx, func() ([]byte, error) {
+	_, err = backoff.Retry(ctx, func() (struct{}, error) {
 		if c.out.Tries++; c.out.Tries > 1 {
 			t.retries.Add(1)
 		}
-		return t.attempt(ctx, req, body, &c.out)
+		return struct{}{}, t.attempt(ctx, req, body, c)
 	}, backoff.WithBackOff(policy), backoff.WithMaxTries(uint(t.limits.MaxTries)), backoff.WithMaxElapsedTime(0))
 	if err != nil {
-		if again, ok := errors.AsType[*againError](err); ok {
-			err = again.err
-		}
-		return nil, err
+		return nil, plainError(err)
 	}
-	c.body = payload
+	back := c.body
+	if c.answer {
+		back = []byte(`{"choices":[]}`)
+	}
 	return &http.Response{
 		Status: http.StatusText(http.StatusOK), StatusCode: http.StatusOK,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:  http.Header{"Content-Type": {"application/json"}},
-		Body:    io.NopCloser(bytes.NewReader(payload)),
-		Request: req, ContentLength: int64(len(payload)),
+		Body:    io.NopCloser(bytes.NewReader(back)),
+		Request: req, ContentLength: int64(len(back)),
 	}, nil
 }
 
-// againError marks a failure that may be retried; backoff's own error for Retry-After has no cause.
-type againError struct {
-	err   error
-	after *backoff.RetryAfterError // nil: the exponential policy decides
-}
-
-func (e *againError) Error() string { return e.err.Error() }
-func (e *againError) Unwrap() []error {
-	if e.after == nil {
-		return []error{e.err}
-	}
-	return []error{e.err, e.after}
-}
-
 // attempt sends once and reads the whole answer. A permanent failure is wrapped for backoff.
-func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte, out *Exchange) ([]byte, error) {
+func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte, c *call) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	began := time.Now()
-	watch := newWatch(t.limits, cancel)
+	watch := newWatch(t.limits, len(body), cancel)
 	defer watch.stop()
 
 	send := req.Clone(ctx)
@@ -123,157 +111,84 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	}
 	res, err := t.base.RoundTrip(send)
 	if err != nil {
-		return nil, t.sendFailed(ctx, err, req.URL.Host)
+		return t.sendFailed(ctx, err, req.URL.Host)
 	}
 	defer func() { _ = res.Body.Close() }()
 
-	out.Status = res.StatusCode
-	out.Stream = strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream")
-	in := &meter{r: res.Body, watch: watch, limit: t.limits.MaxBody, ctx: ctx}
-	payload, err := t.read(in, out, res)
-	out.Response = t.redact.bytes(in.kept.Bytes())
-	out.Wait, out.Total = watch.waited(began), time.Since(began)
-	if err != nil {
-		return nil, err
-	}
-	return t.redact.bytes(payload), nil
+	c.out.Status, c.out.Server = res.StatusCode, t.redact.text(shorten(res.Header.Get("Server"), 80))
+	c.out.Stream, c.out.Comments = false, 0
+	err = t.read(&meter{r: res.Body, watch: watch, ctx: ctx}, c, res)
+	c.out.Wait, c.out.First, c.out.Total = since(began, watch.first), since(began, watch.text), time.Since(began)
+	return err
 }
 
 // read takes the body apart by status and content type.
-func (t *transport) read(in *meter, out *Exchange, res *http.Response) ([]byte, error) {
+func (t *transport) read(in *meter, c *call, res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		_, _ = io.Copy(io.Discard, io.LimitReader(in, 64<<10))
-		return nil, t.statusFailed(res, in.kept.Bytes())
+		b, _ := in.whole(64 << 10) // of a refusal, whatever can be had
+		c.out.Response = t.redact.bytes(b)
+		return t.statusFailed(res, b, c)
 	}
-	if out.Stream {
-		payload, err := assemble(in)
-		if s, ok := errors.AsType[*StatusError](err); ok {
-			s.Status, s.Message = res.StatusCode, t.redact.text(s.Message)
+	if c.sink != nil {
+		if err := c.sink(in); err != nil {
+			return backoff.Permanent(err)
 		}
+		return nil
+	}
+	lines := bufio.NewReader(in)
+	if !c.answer || !isStream(res, lines, c.stream) {
+		in.r = io.MultiReader(ahead(lines), in.r)
+		b, err := in.whole(t.limits.MaxBody)
+		c.out.Response = t.redact.bytes(b)
 		if err != nil {
-			return nil, backoff.Permanent(err)
+			return backoff.Permanent(err)
 		}
-		return payload, nil
+		return t.whole(b, c, res.StatusCode)
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil {
-		return nil, backoff.Permanent(cutOff(err, in.got))
-	}
-	payload := in.kept.Bytes()
-	if msg, bad := errorObject(payload); bad {
-		return nil, backoff.Permanent(&StatusError{Status: res.StatusCode, Message: t.redact.text(msg), Where: "body"})
-	}
-	return payload, nil
-}
-
-// sendFailed sorts failures before any byte: a limit, the caller's own cancellation, a connection lost
-// on a server that was there (retried), and no server at all (not retried: it will not be there in a second).
-func (t *transport) sendFailed(ctx context.Context, err error, host string) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return backoff.Permanent(cause)
-	}
-	var op *net.OpError
-	dial := errors.As(err, &op) && op.Op == "dial"
-	if !dial && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
-		return &againError{err: &TruncatedError{Why: "the connection was closed before the first byte: " + t.redact.text(err.Error())}}
-	}
-	return backoff.Permanent(&UnreachableError{Host: host, Err: err})
-}
-
-func (t *transport) statusFailed(res *http.Response, body []byte) error {
-	msg, found := errorObject(body)
-	if !found {
-		msg = shorten(strings.TrimSpace(string(body)), 300)
-	}
-	if loc := res.Header.Get("Location"); res.StatusCode/100 == 3 && loc != "" {
-		// Following would send the key to a host the user did not name.
-		msg = fmt.Sprintf("it redirects to %q: set OPENAI_BASE_URL to the final address", loc)
-	}
-	failure := &StatusError{Status: res.StatusCode, Message: t.redact.text(msg), Where: "status"}
-	switch res.StatusCode {
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return backoff.Permanent(failure)
-	}
-	again := &againError{err: failure}
-	if wait, ok := retryAfter(res.Header.Get("Retry-After"), time.Now()); ok {
-		if wait > t.limits.MaxWait {
-			return backoff.Permanent(fmt.Errorf("endpoint: the server asks to wait %s, longer than the limit of %s: %w", wait, t.limits.MaxWait, failure))
-		}
-		again.after = &backoff.RetryAfterError{Duration: wait}
-	}
-	return again
-}
-
-// retryAfter reads both forms of the header (RFC 9110, section 10.2.3).
-func retryAfter(h string, now time.Time) (time.Duration, bool) {
-	if h == "" {
-		return 0, false
-	}
-	if s, err := strconv.Atoi(strings.TrimSpace(h)); err == nil && s >= 0 && s < 1<<30 {
-		return time.Duration(s) * time.Second, true
-	}
-	if at, err := http.ParseTime(h); err == nil {
-		return max(0, at.Sub(now)), true
-	}
-	return 0, false
-}
-
-// mergeBody returns the body with extra fields set. Keys come out sorted, so equal requests are equal bytes.
-func mergeBody(req *http.Request, extra map[string]any) ([]byte, error) {
-	if req.Body == nil || req.Body == http.NoBody {
-		return nil, nil
-	}
-	raw, err := io.ReadAll(req.Body)
-	_ = req.Body.Close()
+	c.out.Stream = true
+	s := &sse{in: in, lines: lines, limit: t.limits.MaxBody}
+	r := &reply{stream: true}
+	err := s.read(r, in.watch.said)
+	c.out.Comments, c.out.Events = s.comments, r.events
+	c.out.Response = t.redact.stream(s.kept.Bytes(), r)
 	if err != nil {
-		return nil, fmt.Errorf("endpoint: reading the request to send: %w", err)
+		return t.bodyFailed(err, res.StatusCode, c)
 	}
-	if len(extra) == 0 {
-		return raw, nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("endpoint: the request to send is no JSON object: %w", err)
-	}
-	for k, v := range extra {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("endpoint: extra request field %q: %w", k, err)
+	c.reply = r
+	return nil
+}
+
+func (t *transport) whole(b []byte, c *call, status int) error {
+	if !c.answer {
+		if msg, code, bad := errorObject(b); bad {
+			return t.bodyFailed(&StatusError{Message: msg, Code: code, Where: "body"}, status, c)
 		}
-		fields[k] = b
+		c.body = t.redact.bytes(b)
+		return nil
 	}
-	return json.Marshal(fields)
+	r := &reply{}
+	if err := r.add(b); err != nil {
+		return t.bodyFailed(err, status, c)
+	}
+	c.reply = r
+	return nil
 }
 
-// errorObject finds an OpenAI-shaped error in a body that should be an answer.
-func errorObject(body []byte) (string, bool) {
-	var v struct {
-		Error   json.RawMessage `json:"error"`
-		Object  string          `json:"object"`
-		Message string          `json:"message"`
+// isStream decides by content type and, where a stream was asked for, by what the body begins with: not every server
+// names the type.
+func isStream(res *http.Response, lines *bufio.Reader, asked bool) bool {
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return true
 	}
-	if json.Unmarshal(body, &v) != nil {
-		return "", false
+	if !asked {
+		return false
 	}
-	if v.Object == "error" { // older vLLM
-		return shorten(v.Message, 300), true
-	}
-	if len(v.Error) == 0 || string(v.Error) == "null" {
-		return "", false
-	}
-	var e struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(v.Error, &e) == nil && e.Message != "" {
-		return shorten(e.Message, 300), true
-	}
-	return shorten(string(v.Error), 300), true
+	b, _ := lines.Peek(1) // an error comes again at the read that follows
+	return len(b) == 1 && (b[0] == 'd' || b[0] == ':' || b[0] == 'e' || b[0] == 'i')
 }
 
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
+// ahead returns what a peek has read.
+func ahead(lines *bufio.Reader) io.Reader {
+	b, _ := lines.Peek(lines.Buffered()) // never fails: the bytes are there
+	return bytes.NewReader(append([]byte(nil), b...))
 }

@@ -1,0 +1,213 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Sampling is what both kinds of request share. Temperature 0 and top_p 1 are always sent: a server
+// fills omitted fields from the checkpoint's defaults.
+type Sampling struct {
+	Model       string         // empty: the client's
+	MaxTokens   int            // required, at least 1
+	TopLogprobs int            // alternatives per token; 0 asks for no log-probabilities
+	Seed        *int           // nil: not sent
+	Stop        []string       // nil: not sent
+	Stream      bool           // ask for an event stream; the answer is the same
+	Neutral     bool           // send the fields of NeutralSampling too; strict servers refuse them
+	Extra       map[string]any // more body fields, e.g. cache_salt; they win over all others, nil removes none
+}
+
+// ChatRequest asks /v1/chat/completions. Tools is sent as it is, where not nil.
+type ChatRequest struct {
+	Messages []Message
+	Tools    any
+	Sampling
+}
+
+// CompletionRequest asks /v1/completions with a text or, when IDs is not nil, with token ids.
+type CompletionRequest struct {
+	Prompt string
+	IDs    []int
+	Echo   bool
+	Sampling
+}
+
+// NeutralSampling is every other field for which servers take the checkpoint's default when it is left out, at the
+// value that changes nothing: top_k off, min_p 0, no penalty.
+func NeutralSampling() map[string]any {
+	return map[string]any{"top_k": -1, "min_p": 0, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
+}
+
+// nameless goes to go-openai instead of the model's name: it refuses some names on some routes.
+const nameless = "model"
+
+// Chat sends a chat completion. On error the Answer still carries the Exchange; ClassOf sorts both.
+func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
+	k, err := c.newCall(r.Sampling)
+	if err != nil {
+		return Answer{}, err
+	}
+	messages := r.Messages
+	if messages == nil {
+		messages = []Message{}
+	}
+	k.fields["messages"] = messages
+	if r.Tools != nil {
+		k.fields["tools"] = r.Tools
+	}
+	if r.TopLogprobs > 0 {
+		k.fields["logprobs"], k.fields["top_logprobs"] = true, r.TopLogprobs
+	}
+	maps.Copy(k.fields, r.Extra)
+	_, err = c.api.CreateChatCompletion(context.WithValue(ctx, callKey{}, k), openai.ChatCompletionRequest{Model: nameless, Stop: r.Stop, Seed: r.Seed})
+	return c.finish(k, r.Sampling, "chat completion", err)
+}
+
+// Complete sends a text completion. On error the Answer still carries the Exchange; ClassOf sorts both.
+func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, error) {
+	k, err := c.newCall(r.Sampling)
+	if err != nil {
+		return Answer{}, err
+	}
+	if r.TopLogprobs > 0 {
+		k.fields["logprobs"] = r.TopLogprobs
+	}
+	k.fields["prompt"] = r.Prompt
+	if r.IDs != nil {
+		k.fields["prompt"] = r.IDs
+	}
+	if r.Echo {
+		k.fields["echo"] = true
+	}
+	maps.Copy(k.fields, r.Extra)
+	_, err = c.api.CreateCompletion(context.WithValue(ctx, callKey{}, k), openai.CompletionRequest{Model: nameless, Prompt: "", Stop: r.Stop, Seed: r.Seed})
+	return c.finish(k, r.Sampling, "completion", err)
+}
+
+func (c *Client) modelOf(s Sampling) string {
+	if s.Model != "" {
+		return s.Model
+	}
+	return c.model
+}
+
+// newCall sets what go-openai would drop as a zero value or refuse for some model names.
+func (c *Client) newCall(s Sampling) (*call, error) {
+	if s.MaxTokens < 1 {
+		return nil, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", s.MaxTokens)
+	}
+	k := &call{answer: true, stream: s.Stream, fields: map[string]any{
+		"model": c.modelOf(s), "temperature": 0, "top_p": 1, "max_tokens": s.MaxTokens, "stream": s.Stream,
+	}}
+	if s.Stream {
+		k.fields["stream_options"] = map[string]any{"include_usage": true}
+	}
+	if s.Neutral {
+		maps.Copy(k.fields, NeutralSampling())
+	}
+	return k, nil
+}
+
+// finish makes the answer of what the transport read.
+func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, error) {
+	a := Answer{Exchange: k.out}
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", what, c.wrap(err))
+	}
+	r := k.reply
+	if r == nil {
+		return a, fmt.Errorf("%s: endpoint: no answer was read", what)
+	}
+	a.Model = c.Redact(r.model)
+	if r.events == 0 {
+		return a, fmt.Errorf("%s: endpoint: the answer has no choices: %q", what, shorten(string(k.out.Response), 200))
+	}
+	a.Finish, a.Usage, a.Tokens, a.Shape, a.Notes = r.finish, r.usage, r.tokens, r.shape, r.notes
+	var replaced int
+	a.Content, replaced = mend(c.Redact(r.content.text()), r.tokens)
+	a.Reasoning = c.Redact(r.thoughts.text())
+	var broken string
+	a.ToolCalls, broken = r.calls.done()
+	for i := range a.ToolCalls {
+		a.ToolCalls[i].Name, a.ToolCalls[i].Arguments = c.Redact(a.ToolCalls[i].Name), c.Redact(a.ToolCalls[i].Arguments)
+	}
+	for i := range a.Tokens {
+		a.Tokens[i].Text = c.Redact(a.Tokens[i].Text)
+	}
+	text, thoughts, inline := splitThoughts(a.Content)
+	a.Text = text
+	if inline {
+		a.note(NoteInlineThoughts, "the thoughts stand in the content: the server has no reasoning parser, or the wrong one")
+		if a.Reasoning == "" {
+			a.Reasoning = thoughts
+		}
+	}
+	if replaced > 0 {
+		a.note(NoteReplaced, fmt.Sprintf("%d times U+FFFD in the content as sent", replaced))
+	}
+	if r.late > 0 {
+		a.note(NoteTextAfterFinish, fmt.Sprintf("%d bytes behind the finish reason", r.late))
+	}
+	if a.Finish == "" {
+		a.note(NoteFinishMissing, "the answer is complete and has no finish reason")
+	}
+	a.Null = r.content.null && a.Content == "" && a.Reasoning == "" && len(a.ToolCalls) == 0
+	full := a.Usage.Completion.Known && a.Usage.Completion.N >= s.MaxTokens
+	a.Cut = a.Finish == "length" || full
+	if full && (a.Finish == "tool_calls" || a.Finish == "stop" && a.Text == "" && a.Reasoning != "") {
+		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, and all %d tokens of the cap were used", a.Finish, s.MaxTokens))
+	}
+	if broken != "" {
+		a.note(NoteCutToolCall, c.Redact(broken))
+	}
+	asked := c.modelOf(s)
+	if a.Model != "" && asked != "" && a.Model != asked {
+		a.note(NoteRenamed, fmt.Sprintf("asked for %q, answered by %q", asked, a.Model))
+	}
+	if before, changed := c.wire.names.saw(asked, a.Model); changed {
+		a.note(NoteModelChanged, fmt.Sprintf("%q answered before, %q now", before, a.Model))
+	}
+	return a, nil
+}
+
+func (a *Answer) note(slug, detail string) {
+	if _, there := a.Noted(slug); !there {
+		a.Notes = append(a.Notes, Note{slug, detail})
+	}
+}
+
+// names remembers which model answered to which name.
+type names struct {
+	mu sync.Mutex
+	by map[string]string
+}
+
+// saw returns the model that answered first to asked, and whether now is another.
+func (n *names) saw(asked, now string) (before string, changed bool) {
+	if now == "" {
+		return "", false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.by == nil {
+		n.by = map[string]string{}
+	}
+	before, there := n.by[asked]
+	if !there {
+		n.by[asked] = now
+	}
+	return before, there && before != now
+}
+
+// wrap redacts errors that go-openai made itself, e.g. from a body it could not decode.
+func (c *Client) wrap(err error) error {
+	if s := err.Error(); c.Redact(s) != s {
+		return fmt.Errorf("%s", c.Redact(s))
+	}
+	return err
+}
