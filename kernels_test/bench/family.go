@@ -104,11 +104,16 @@ type Case struct {
 	Contract numerics.Contract
 }
 
-// Cases lists every case of a suite, sorted by ID.
+// Cases lists every case of a suite that the budget allows, sorted by ID: rows marked Full are left out unless ASSAY_BUDGET is
+// full.
 func (s Suite) Cases() []Case {
 	var out []Case
+	budget, _ := suite.Value("ASSAY_BUDGET")
 	for _, f := range s.Families {
 		for _, k := range f.Kases {
+			if k.Full && budget != "full" {
+				continue
+			}
 			for _, shape := range k.Shapes {
 				for _, c := range f.Contracts {
 					if k.Contracts == nil || slices.Contains(k.Contracts, c.Name) {
