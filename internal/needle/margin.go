@@ -76,7 +76,7 @@ func Margins(steps []Step, code string) []Margin {
 		rest := code[pos:]
 		n := max(1, min(len(own), len(rest)))
 		for j := range n {
-			m := margin(steps[t], rest, j)
+			m := margin(steps[t], func(text string) side { return digitSide(text, rest, j) })
 			m.Step, m.OffPath = t, off
 			out[pos+j] = m
 			if j >= len(own) || own[j] != rest[j] {
@@ -124,10 +124,33 @@ func codeStart(steps []Step, code string) int {
 // listSlack covers the rounding of a list of probabilities: 20 x 2^-24 = 1.2e-6.
 const listSlack = 1.2e-6
 
-// margin is the margin of digit j of rest at one step.
-func margin(s Step, rest string, j int) Margin {
-	var right []float64
-	rival, lowest, listed := math.Inf(-1), math.Inf(1), 0.0
+// side is where an alternative stands on a choice.
+type side int
+
+const (
+	elsewhere side = iota // decided earlier, or not yet
+	right
+	rival
+)
+
+// digitSide is the side of a token text on digit j of rest.
+func digitSide(text, rest string, j int) side {
+	d := leading(text)
+	switch {
+	case j > 0 && (len(d) < j || d[:j] != rest[:j]):
+		return elsewhere // left the code before j: that was decided at an earlier digit
+	case len(d) > j && d[j] == rest[j]:
+		return right
+	case len(d) == j && j > 0:
+		return elsewhere // ends before j: the next token decides
+	}
+	return rival
+}
+
+// margin is the margin of one choice at one step.
+func margin(s Step, of func(text string) side) Margin {
+	var good []float64
+	best, lowest, listed := math.Inf(-1), math.Inf(1), 0.0
 	alts := s.Top
 	if !slices.ContainsFunc(alts, func(a Alt) bool { return a.Text == s.Text }) {
 		alts = append([]Alt{s.Alt}, alts...) // sampled from below the list, or no list at all
@@ -142,30 +165,25 @@ func margin(s Step, rest string, j int) Margin {
 			continue
 		}
 		listed += math.Exp(a.Logprob)
-		d := leading(a.Text)
-		switch {
-		case j > 0 && (len(d) < j || d[:j] != rest[:j]):
-			// Left the code before j: that was decided at an earlier digit.
-		case len(d) > j && d[j] == rest[j]:
-			right = append(right, a.Logprob)
-		case len(d) == j && j > 0:
-			// Ends before j: the next token decides.
-		default:
-			rival = math.Max(rival, a.Logprob)
+		switch of(a.Text) {
+		case right:
+			good = append(good, a.Logprob)
+		case rival:
+			best = math.Max(best, a.Logprob)
 		}
 	}
 	// What no list entry says: an unlisted token is no likelier than the least listed one, nor than
 	// all that is left over. Listed probabilities come as fp32 logarithms, so that their sum is good
 	// to some 20 x 2^-24 only.
 	unseen := math.Min(lowest, math.Log(math.Max(0, 1-listed)+listSlack))
-	r := stat.LogSumExp(right...)
+	r := stat.LogSumExp(good...)
 	switch {
-	case len(right) > 0 && !math.IsInf(rival, -1):
-		return Margin{Nats: r - rival, Bound: Measured}
-	case len(right) > 0:
+	case len(good) > 0 && !math.IsInf(best, -1):
+		return Margin{Nats: r - best, Bound: Measured}
+	case len(good) > 0:
 		return Margin{Nats: r - unseen, Bound: AtLeast}
-	case !math.IsInf(rival, -1):
-		return Margin{Nats: unseen - rival, Bound: AtMost}
+	case !math.IsInf(best, -1):
+		return Margin{Nats: unseen - best, Bound: AtMost}
 	}
 	return Margin{Nats: math.NaN(), Bound: Absent}
 }
