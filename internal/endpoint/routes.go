@@ -52,12 +52,34 @@ type Tokenization struct {
 
 // TokenizeChat counts a chat prompt as the server would render it, generation prompt included.
 func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization, error) {
-	return c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true})
+	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true})
+	if err != nil || !t.Supported || t.Count > 0 {
+		return t, err
+	}
+	// llama.cpp knows neither field and counts nothing: it renders on one route and counts on another.
+	b, _, err := c.Post(ctx, "/apply-template", map[string]any{"messages": msgs})
+	if statusOf(err) == http.StatusNotFound {
+		return Tokenization{}, nil
+	}
+	if err != nil {
+		return Tokenization{}, fmt.Errorf("tokenize: rendering the prompt: %w", err)
+	}
+	var v struct {
+		Prompt string `json:"prompt"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil || v.Prompt == "" {
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the rendered prompt cannot be read: %q", shorten(string(b), 80))
+	}
+	return c.tokenize(ctx, map[string]any{"content": v.Prompt, "add_special": true, "parse_special": true})
 }
 
 // TokenizeText counts a text prompt.
 func (c *Client) TokenizeText(ctx context.Context, text string) (Tokenization, error) {
-	return c.tokenize(ctx, map[string]any{"model": c.model, "prompt": text})
+	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "prompt": text})
+	if err != nil || !t.Supported || t.Count > 0 || text == "" {
+		return t, err
+	}
+	return c.tokenize(ctx, map[string]any{"content": text, "add_special": true})
 }
 
 // tokenize asks /tokenize (vLLM, SGLang) and, where that is missing, /v1/tokenize (SGLang behind a proxy).

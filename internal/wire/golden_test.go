@@ -1,0 +1,3 @@
+package wire_test
+
+import _ "github.com/assay-suite/assay/internal/golden"
