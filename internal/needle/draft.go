@@ -48,7 +48,9 @@ func (d *draft) layout(goal int, ratio float64) error {
 	}
 	fixed := Units(nonceSentence(d.nonce, 0)) + d.s.copies()*need + Units(d.plant.question)
 	for _, r := range d.plant.rivals {
-		fixed += Units(r)
+		if r != d.plant.needles[0] { // Distractors lists the needle among its rivals
+			fixed += Units(r)
+		}
 	}
 	room := goal - fixed
 	if room < 4 {

@@ -22,7 +22,7 @@ const minUnits = 400
 
 // Haystack is a text cut into whole sentences, in reading order.
 type Haystack struct {
-	Name      string   // what to call it: "opticks" or the file's base name
+	Name      string   // what to call it: "opticks", "generated-SEED-UNITS", ... or the file's base name
 	SHA256    string   // hash of the bytes it was made from, hex; a golden stores it
 	Sentences []string // one line each, single blanks, no markup
 	sep       string   // between sentences, one byte; empty: a blank
@@ -60,7 +60,7 @@ func FromFile(path string) (*Haystack, error) {
 }
 
 func newHaystack(name, sum string, sentences []string) (*Haystack, error) {
-	h := &Haystack{Name: name, SHA256: sum, words: map[string]bool{}, numbers: map[string]bool{}}
+	h := &Haystack{Name: name, SHA256: sum}
 	seen := map[string]bool{}
 	h.Sentences = slices.DeleteFunc(slices.Clone(sentences), func(s string) bool {
 		again := seen[s] // a sentence that comes back is a loop of length one
@@ -69,6 +69,18 @@ func newHaystack(name, sum string, sentences []string) (*Haystack, error) {
 	})
 	for _, s := range h.Sentences {
 		h.units = append(h.units, Units(s))
+	}
+	h.index()
+	if total := h.Units(); total < minUnits {
+		return nil, fmt.Errorf("haystack %q holds %d words and marks of prose in %d sentences, want at least %d: name a longer text in ASSAY_HAYSTACK", name, total, len(h.Sentences), minUnits)
+	}
+	return h, nil
+}
+
+// index notes the words and numbers of the sentences.
+func (h *Haystack) index() {
+	h.words, h.numbers = map[string]bool{}, map[string]bool{}
+	for _, s := range h.Sentences {
 		for _, w := range words(s) {
 			h.words[w] = true
 		}
@@ -76,10 +88,6 @@ func newHaystack(name, sum string, sentences []string) (*Haystack, error) {
 			h.numbers[d] = true
 		}
 	}
-	if total := h.Units(); total < minUnits {
-		return nil, fmt.Errorf("haystack %q holds %d words and marks of prose in %d sentences, want at least %d: name a longer text in ASSAY_HAYSTACK", name, total, len(h.Sentences), minUnits)
-	}
-	return h, nil
 }
 
 // join is the one-byte separator between sentences.
