@@ -17,11 +17,11 @@ type Overflow struct {
 // overflowForms are the wordings of a request that does not fit, by the engine that is known for it. Named groups
 // hold the numbers.
 var overflowForms = []*regexp.Regexp{
-	// vLLM and the OpenAI API
+	// vLLM and the OpenAI API; the first names all three numbers in another order than the next would take them
+	regexp.MustCompile(`(?is)max_tokens.*?is too large: (?P<completion>\d+).*?maximum context length is (?P<window>\d+) tokens.*?has (?P<prompt>\d+) input tokens`),
 	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?requested (?P<sum>\d+) tokens \((?P<prompt>\d+) (?:in|of|from) .*?(?P<completion>\d+) (?:in|for) the completion`),
 	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?(?:contains?|has|resulted in|requested|with) (?:at least )?(?P<prompt>\d+)(?: input)? tokens`),
 	regexp.MustCompile(`(?is)prompt \(length (?P<prompt>\d+)\) is longer than the maximum model length of (?P<window>\d+)`),
-	regexp.MustCompile(`(?is)max_tokens.*?is too large: (?P<completion>\d+).*?maximum context length is (?P<window>\d+) tokens.*?has (?P<prompt>\d+) input tokens`),
 	// SGLang
 	regexp.MustCompile(`(?is)requested token count exceeds the model's maximum context length of (?P<window>\d+) tokens.*?requested a total of \d+ tokens: (?P<prompt>\d+) tokens from the input messages and (?P<completion>\d+) tokens for the completion`),
 	regexp.MustCompile(`(?is)input \((?P<prompt>\d+) tokens\) is longer than the model's context length \((?P<window>\d+) tokens\)`),

@@ -155,7 +155,7 @@ func logprobFeature(a Answer, asked int) Feature {
 	switch {
 	case asked == 0:
 		return Feature{Name: "logprobs", State: Unsupported, Detail: "refused with any number of alternatives"}
-	case len(a.Tokens) == 0 && a.Text == "":
+	case len(a.Tokens) == 0 && a.Content == "":
 		return Feature{Name: "logprobs", State: Unknown, Detail: "the probe's answer was empty"}
 	case got == 0:
 		return Feature{Name: "logprobs", State: Unsupported, Detail: "accepted and ignored"}
