@@ -57,6 +57,15 @@ func (j *joined) add(raw json.RawMessage) (grew, odd bool) {
 	return grew, odd
 }
 
+// repeatedBy reports whether raw is all of the text so far.
+func (j *joined) repeatedBy(raw json.RawMessage) bool {
+	if len(raw) < 3 || raw[0] != '"' || len(j.raw) == 0 {
+		return false
+	}
+	var s string
+	return json.Unmarshal(raw, &s) == nil && s == j.text()
+}
+
 func (j *joined) text() string {
 	if len(j.raw) == 0 {
 		return ""
@@ -128,6 +137,9 @@ func (r *reply) add(data []byte) error {
 	if m := word(ev.Model); present(ev.Model) {
 		r.model = m
 	}
+	// The first usage of a stream in an event that says all of the text once more is a summary; usage with every
+	// event comes with pieces of text.
+	summary := r.stream && r.pieces > 1 && present(ev.Usage) && !r.usage.Prompt.Known
 	r.usage.take(ev.Usage)
 	r.usage.timings(ev.Timings)
 	if len(ev.Choices) > 0 {
@@ -138,26 +150,31 @@ func (r *reply) add(data []byte) error {
 			continue
 		}
 		r.usage.take(c.Usage)
-		r.choice(c)
+		r.choice(c, summary)
 	}
 	return nil
 }
 
-func (r *reply) choice(c choice) {
+func (r *reply) choice(c choice, summary bool) {
 	t := c.Delta
 	// Some servers repeat the whole message in the last event; it counts only where nothing came before.
 	if !r.stream || t == nil && r.pieces == 0 {
 		t = c.Message
 	}
-	if r.finish != "" { // e.g. a usage event that carries the text once more
-		if t != nil {
-			r.late += max(0, len(t.Content)-2)
+	text := c.Text
+	if t != nil {
+		text = t.Content // of a choice in both forms, the chat's counts
+	}
+	if r.finish != "" || summary && r.content.repeatedBy(text) {
+		r.late += max(0, len(text)-2)
+		if r.finish == "" && present(c.Finish) {
+			r.finish = word(c.Finish)
 		}
-		r.late += max(0, len(c.Text)-2)
 		return
 	}
-	r.piece(&r.content, c.Text)
-	if t != nil {
+	if t == nil {
+		r.piece(&r.content, text)
+	} else {
 		before := len(r.thoughts.raw)
 		r.piece(&r.thoughts, t.Reasoning)
 		if len(r.thoughts.raw) == before { // a server that sends both sends the same text twice

@@ -116,7 +116,7 @@ func (p *pen) event(v map[string]any) {
 func (p *pen) comments(n int) {
 	line := ": keep-alive\n\n"
 	if p.s.quirks.is("comments", "long-lines") {
-		line = ":" + strings.Repeat(" still there", 4000) + "\n\n"
+		line = ":" + strings.Repeat(" still there", 400) + "\n\n"
 	}
 	for range n {
 		if p.gone || !wait(p.ctx, p.s.o.Pause) {
