@@ -101,7 +101,7 @@ func (b Builder) fit(ctx context.Context, s Spec, length, tol int) (d *draft, to
 		if err := d.layout(units, ratio); err != nil {
 			return nil, 0, 0, err
 		}
-		n, err := d.count(ctx, 1)
+		n, err := d.count(ctx, d.text(1))
 		if err != nil {
 			return nil, 0, 0, err
 		}
@@ -124,9 +124,9 @@ func (b Builder) fit(ctx context.Context, s Spec, length, tol int) (d *draft, to
 		errNoFit, tol, length, maxCounts, closest)
 }
 
-// count asks for the tokens of the draft under turned nonce words.
-func (d *draft) count(ctx context.Context, turn int) (int, error) {
-	n, err := d.b.Count(ctx, d.text(turn))
+// count asks for the tokens of a text of the draft, under turned nonce words.
+func (d *draft) count(ctx context.Context, text string) (int, error) {
+	n, err := d.b.Count(ctx, text)
 	if err != nil {
 		return 0, fmt.Errorf("counting its tokens: %w", err)
 	}

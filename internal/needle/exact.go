@@ -81,30 +81,40 @@ func (b Builder) BuildExact(ctx context.Context, s Spec, lengths ...int) ([]Prom
 	if err != nil {
 		return fail(err)
 	}
-	head := [2]int{}
-	for turn := range head {
-		if head[turn], err = b.Count(ctx, nonceSentence(d.nonce, turn)); err != nil {
-			return fail(fmt.Errorf("counting the nonce: %w", err))
-		}
+	shift, err := d.turning(ctx)
+	if err != nil {
+		return fail(err)
 	}
-	calls += len(head)
+	calls += 2
 	out := make([]Prompt, len(lengths))
 	for i, length := range lengths {
-		tokens, spent, err := d.meet(ctx, length, n, head[0]-head[1])
+		spent, err := d.meet(ctx, length, n, shift, d.text)
 		if err != nil {
 			return fail(err)
 		}
 		d.s.Length = length
-		out[i] = d.prompt(tokens, calls+spent)
+		out[i] = d.prompt(length, calls+spent)
 		out[i].Pad = d.pad
 		calls = 0 // the sentences were paid for by the first
 	}
 	return out, nil
 }
 
-// meet sets the draft's filler words so that the measured prompt has length tokens. n is the turned
-// count without any, shift what the measured order adds to a turned count.
-func (d *draft) meet(ctx context.Context, length, n, shift int) (tokens, calls int, err error) {
+// turning returns how many tokens the nonce words take more in their measured order than turned.
+func (d *draft) turning(ctx context.Context) (int, error) {
+	head := [2]int{}
+	for turn := range head {
+		var err error
+		if head[turn], err = d.b.Count(ctx, nonceSentence(d.nonce, turn)); err != nil {
+			return 0, fmt.Errorf("counting the nonce: %w", err)
+		}
+	}
+	return head[0] - head[1], nil
+}
+
+// meet sets the draft's filler words so that text, in its measured order, has length tokens. n is
+// its turned count without any, shift what the measured order adds to a turned count.
+func (d *draft) meet(ctx context.Context, length, n, shift int, text func(turn int) string) (calls int, err error) {
 	type try struct{ words, last int }
 	seen := map[try]bool{{0, 0}: true}
 	t, off, cost := try{}, length-n-shift, 1.0
@@ -119,16 +129,16 @@ func (d *draft) meet(ctx context.Context, length, n, shift int) (tokens, calls i
 		}
 		seen[t] = true
 		if calls++; calls > maxExact {
-			return 0, 0, fmt.Errorf("no filler words make it exactly %d tokens in %d counts: this tokenizer has no words of one token among them", length, maxExact)
+			return 0, fmt.Errorf("no filler words make it exactly %d tokens in %d counts: this tokenizer has no words of one token among them", length, maxExact)
 		}
 		d.pad = padWords(t.words, t.last, d.s.seed(), d.s.Case)
 		d.assemble()
-		got, err := d.count(ctx, 1)
+		got, err := d.count(ctx, text(1))
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		off = length - got - shift
 		cost = math.Max(1, float64(got-n)/float64(t.words))
 	}
-	return length, calls, nil
+	return calls, nil
 }

@@ -101,14 +101,14 @@ func TestNoSpanRepeats(t *testing.T) {
 }
 
 func TestGeneratedIsAPureFunction(t *testing.T) {
-	for _, make := range []func(seed uint64, units int) (*needle.Haystack, error){needle.Generated, needle.Agent} {
-		short, err := make(7, 4000)
+	for _, text := range []func(seed uint64, units int) (*needle.Haystack, error){needle.Generated, needle.Agent} {
+		short, err := text(7, 4000)
 		require.NoError(t, err)
-		again, err := make(7, 4000)
+		again, err := text(7, 4000)
 		require.NoError(t, err)
-		long, err := make(7, 9000)
+		long, err := text(7, 9000)
 		require.NoError(t, err)
-		other, err := make(8, 4000)
+		other, err := text(8, 4000)
 		require.NoError(t, err)
 		if short.SHA256 != again.SHA256 || !slices.Equal(short.Sentences, again.Sentences) {
 			t.Errorf("%s: another text on the second call", short.Name)

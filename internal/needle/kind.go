@@ -3,6 +3,7 @@ package needle
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -144,10 +145,8 @@ func (s Spec) plant(d draws) (plant, error) {
 		}
 	}
 	p.truth.Kind = s.Kind
-	for _, c := range append([]string{p.truth.Code}, p.truth.Others...) {
-		if c == "" {
-			return plant{}, fmt.Errorf("no more codes of the kind %q are to be had", string(s.Kind))
-		}
+	if p.truth.Code == "" || slices.Contains(p.truth.Others, "") || slices.Contains(p.truth.Codes, "") {
+		return plant{}, fmt.Errorf("no more codes of the kind %q are to be had", string(s.Kind))
 	}
 	return p, nil
 }

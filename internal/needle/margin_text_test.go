@@ -41,11 +41,19 @@ func TestTextMargins(t *testing.T) {
 			step("There", ln(0.8), "3", ln(0.2)),
 			step(" is", ln(1)),
 		}, []float64{ln(0.2 / 0.8)}, needle.Measured, 0},
-		{"no rival listed", "ab", []needle.Step{step("ab", ln(0.9), "a", ln(0.05))},
+		{
+			"no rival listed", "ab",
+			[]needle.Step{step("ab", ln(0.9), "a", ln(0.05))},
 			// Unlisted is 0.05 in all and each no likelier than the least listed one.
-			[]float64{ln(0.95 / 0.05)}, needle.AtLeast, 0},
-		{"right side not listed", "ab", []needle.Step{step("xy", ln(0.9), "x", ln(0.06))},
-			[]float64{ln(0.04+1.2e-6) - ln(0.9)}, needle.AtMost, 0},
+			[]float64{ln(0.95 / 0.05)},
+			needle.AtLeast, 0,
+		},
+		{
+			"right side not listed", "ab",
+			[]needle.Step{step("xy", ln(0.9), "x", ln(0.06))},
+			[]float64{ln(0.04+1.2e-6) - ln(0.9)},
+			needle.AtMost, 0,
+		},
 	} {
 		got := needle.TextMargins(c.steps, c.value)
 		if len(got) != len(c.want) {
@@ -67,5 +75,30 @@ func TestTextMargins(t *testing.T) {
 	}
 	if needle.TextMargins(nil, "ab") != nil || needle.TextMargins([]needle.Step{step("a", 0.0)}, "") != nil {
 		t.Error("margins of nothing")
+	}
+}
+
+func TestTruthMargins(t *testing.T) {
+	var steps []needle.Step
+	for _, d := range []string{"4", "8", "2", "1", "3", ",", " ", "7", "7", "1", "0", "4"} {
+		steps = append(steps, step(d, math.Log(0.9), "x", math.Log(0.1)))
+	}
+	for _, c := range []struct {
+		truth needle.Truth
+		want  int
+	}{
+		{needle.Truth{Code: "48213"}, 5},
+		{needle.Truth{Kind: needle.Several, Code: "48213", Codes: []string{"48213", "77104"}}, 10},
+		{needle.Truth{Kind: needle.UUID, Code: "48213"}, 5}, // token by token
+	} {
+		got := needle.TruthMargins(steps, c.truth)
+		if len(got) != c.want {
+			t.Errorf("%+v: %d margins, want %d", c.truth, len(got), c.want)
+		}
+		for i, m := range got {
+			if !near(m.Nats, math.Log(9)) || m.Bound != needle.Measured {
+				t.Errorf("%+v: margin %d is %+v, want log 9", c.truth, i, m)
+			}
+		}
 	}
 }
