@@ -49,7 +49,7 @@ func Bless(ctx context.Context, y *bool) error {
 
 // Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in candidates.
 func Kernels(ctx context.Context) error {
-	return job(ctx, "./kernels_test", "", "^TestMHC(Pre|Post|Head)$")
+	return job(ctx, "./kernels_test", "", "^TestCases$")
 }
 
 // Gpu runs the kernel suites on the device of this machine.

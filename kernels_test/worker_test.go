@@ -1,60 +1,65 @@
 package kernels_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	process "github.com/assay-suite/assay/internal/candidate"
-	"github.com/assay-suite/assay/internal/suite"
 	kernels "github.com/assay-suite/assay/kernels_test"
+	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// workerOf starts the user's worker, ASSAY_CANDIDATE, for one test; nil without one.
-func workerOf(t *testing.T) kernels.Candidate {
-	t.Helper()
-	line, set := os.LookupEnv("ASSAY_CANDIDATE")
-	if !set || line == "" {
-		return nil
-	}
-	return startWorker(t, line)
-}
-
-func startWorker(t *testing.T, line string) kernels.Candidate {
-	t.Helper()
-	w, err := process.Start(t.Context(), line, process.Options{})
-	require.NoError(t, err, "the worker of ASSAY_CANDIDATE does not start")
-	t.Cleanup(func() {
-		if said := w.Stderr(); said != "" {
-			t.Logf("the worker's stderr:\n%s", said)
+// Through a worker process a candidate MUST get the same verdict, to the bit of every rho, as in this process: correct ones
+// and faulty ones, one of every suite.
+func TestWorkerIsTheSameCandidate(t *testing.T) {
+	for _, s := range kernels.Suites() {
+		c := s.Cases()[len(s.Cases())/2]
+		for _, p := range append([]bench.Plant{{Build: s.Built}}, s.Plants[:min(2, len(s.Plants))]...) {
+			if p.Name != "" && !p.Concerns(c) {
+				continue
+			}
+			b, err := bench.New(c)
+			require.NoError(t, err)
+			inside, err := p.Build(c.Contract.Name)
+			require.NoError(t, err)
+			want, err := b.Judge(t.Context(), inside)
+			require.NoError(t, err)
+			outside, _ := startWorker(t, workerLine(t, s.Name, p.Name, c.Contract.Name))
+			got, err := b.Judge(t.Context(), outside)
+			require.NoError(t, err)
+			assert.Equal(t, want.Gate(), got.Gate(), "%s in %s", p.Name, c.ID)
+			assert.Equal(t, want.Rho(), got.Rho(), "%s in %s", p.Name, c.ID)
 		}
-		_ = w.Close() // it ends at the end of its input in any case
-	})
-	return kernels.FromWorker(w)
+	}
 }
 
 // The numpy reference was written from the math and not from the Go code: it is the second implementation of the
 // oracles, and must pass every case through the worker protocol.
 func TestNumpyReference(t *testing.T) {
-	python, set := os.LookupEnv("ASSAY_PYTHON")
-	if !set || python == "" {
+	python := value("ASSAY_PYTHON")
+	if python == "" {
 		t.Skip("set ASSAY_PYTHON to an interpreter with numpy to judge the numpy reference")
 	}
 	script, err := filepath.Abs("../adapters/python/reference_mhc.py")
 	require.NoError(t, err)
-	worker := startWorker(t, python+" "+script)
+	worker, hello := startWorker(t, python+" "+script)
 	judged := 0
-	for _, c := range kernels.Cases() {
-		b, err := kernels.NewBench(c)
-		require.NoError(t, err)
-		r, err := b.Judge(t.Context(), worker)
-		require.NoError(t, err, c.ID)
-		if !r.Accepted() {
-			t.Error(b.Failure(t.Context(), worker, r))
+	for _, s := range kernels.Suites() {
+		for _, c := range s.Cases() {
+			if _, has := hello.Ops[c.Family.Op]; !has {
+				continue
+			}
+			b, err := bench.New(c)
+			require.NoError(t, err)
+			r, err := b.Judge(t.Context(), worker)
+			require.NoError(t, err, c.ID)
+			if !r.Accepted() {
+				t.Error(b.Failure(t.Context(), worker, r, s.Plants))
+			}
+			judged++
 		}
-		judged++
 	}
-	t.Logf("%d cases through the worker protocol (%s)", judged, suite.RandDescription)
+	t.Logf("%d cases through the worker protocol", judged)
 }

@@ -28,10 +28,10 @@ func Env() []Variable {
 		{"ASSAY_SUSPECTS", "", "patches.json with the patches to clear or implicate", notYet},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
 		{"ASSAY_DISRUPT", "0", "1 allows flushes, aborts, floods and soaks on a live server", only("0")},
-		{"ASSAY_SHARD", "", "i/n runs part i (from 0) of n", notYet},
+		{"ASSAY_SHARD", "", "i/n judges part i (from 0) of n of the kernel cases", shard},
 		{"ASSAY_RESUME", "", "folder of a weights run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
-		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", only("0")},
+		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
 		{"ASSAY_HAYSTACK", "the shipped Opticks", "text file to hide needles in", nil},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
@@ -53,6 +53,12 @@ func only(value string) func(string) error {
 		}
 		return notYet(v)
 	}
+}
+
+// shard accepts what ParseShard does.
+func shard(v string) error {
+	_, err := ParseShard(v)
+	return err
 }
 
 func oneOf(values ...string) func(string) error {

@@ -77,7 +77,7 @@ func TestCheckEnv(t *testing.T) {
 		"ASSAY_WEIGHT=x":    "did you mean ASSAY_WEIGHTS?",
 		"ASSAY_=x":          "there is no such variable",
 		"ASSAY_budget=full": "did you mean ASSAY_BUDGET?",
-		"ASSAY_SHARD=1/3":   "no part of this version reads it",
+		"ASSAY_SHARD=3/3":   "not i/n",
 		"ASSAY_DISRUPT=1":   "no part of this version reads it",
 		"ASSAY_BUDGET=huge": "use one of smoke, standard, full",
 	} {

@@ -269,3 +269,28 @@ func unwritten(v []float64, prefill float64) int {
 	}
 	return n
 }
+
+// Bytes counts what one call reads and writes, views and outputs, by their dtypes.
+func (b *Bench) Bytes() int {
+	n := 0
+	for _, v := range b.call.Views {
+		n += v.Len() * width(b.call.Storage[v.Storage].DType)
+	}
+	for _, o := range b.call.Outputs {
+		n += product(o.Shape) * width(o.DType)
+	}
+	return n
+}
+
+// width is the size of an element in bytes.
+func width(dtype string) int {
+	switch dtype {
+	case F32, I32:
+		return 4
+	case BF16, F16:
+		return 2
+	case I64:
+		return 8
+	}
+	return 1
+}

@@ -1,11 +1,11 @@
-package kernels_test
+package mhc_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	kernels "github.com/assay-suite/assay/kernels_test"
+	"github.com/assay-suite/assay/kernels_test/mhc"
 	"github.com/assay-suite/assay/numerics"
 )
 
@@ -14,13 +14,13 @@ func TestDotsAgreeWithTheAccumulators(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, row := range []struct {
 		name string
-		dot  kernels.Dot
+		dot  mhc.Dot
 		acc  numerics.Accumulator
 	}{
-		{"sequential", kernels.Sequential, numerics.Accumulator{Result: 23, Order: numerics.Sequential}},
-		{"pairwise", kernels.Pairwise, numerics.Accumulator{Result: 23, Order: numerics.Pairwise}},
-		{"blocked-32", kernels.Blocked(32, kernels.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Blocked, Chunk: 32}},
-		{"split-4", kernels.SplitK(4, kernels.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Sequential, Splits: []numerics.Split{{K: 500, Size: 128}}}},
+		{"sequential", mhc.Sequential, numerics.Accumulator{Result: 23, Order: numerics.Sequential}},
+		{"pairwise", mhc.Pairwise, numerics.Accumulator{Result: 23, Order: numerics.Pairwise}},
+		{"blocked-32", mhc.Blocked(32, mhc.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Blocked, Chunk: 32}},
+		{"split-4", mhc.SplitK(4, mhc.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Sequential, Splits: []numerics.Split{{K: 500, Size: 128}}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 50 {
@@ -37,10 +37,10 @@ func TestDotsAgreeWithTheAccumulators(t *testing.T) {
 // a-priori bound of any order on Gaussian data.
 func TestDotsAddEveryProductOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for name, dot := range map[string]kernels.Dot{
-		"sequential": kernels.Sequential, "reversed": kernels.Reversed, "fused": kernels.Fused, "pairwise": kernels.Pairwise, "exact": kernels.Exact,
-		"blocked-8": kernels.Blocked(8, kernels.Pairwise), "split-3": kernels.SplitK(3, kernels.Reversed), "split-7": kernels.SplitK(7, kernels.Sequential),
-		"lanes-8": kernels.Lanes(8), "lanes-6": kernels.Lanes(6), "lanes-1": kernels.Lanes(1),
+	for name, dot := range map[string]mhc.Dot{
+		"sequential": mhc.Sequential, "reversed": mhc.Reversed, "fused": mhc.Fused, "pairwise": mhc.Pairwise, "exact": mhc.Exact,
+		"blocked-8": mhc.Blocked(8, mhc.Pairwise), "split-3": mhc.SplitK(3, mhc.Reversed), "split-7": mhc.SplitK(7, mhc.Sequential),
+		"lanes-8": mhc.Lanes(8), "lanes-6": mhc.Lanes(6), "lanes-1": mhc.Lanes(1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 9, 20, 63, 64, 65, 129} {

@@ -1,0 +1,48 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/assay-suite/assay/internal/candidate"
+)
+
+// Serve makes a worker process of a candidate: it answers the protocol on in and out until in ends.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, c Candidate) error {
+	said, err := c.Hello(ctx)
+	if err != nil {
+		return err
+	}
+	hello := candidate.Hello{Name: said.Name, Version: said.Version, Device: said.Device, Ops: map[string]candidate.Capability{}}
+	for op, o := range said.Ops {
+		hello.Ops[op] = candidate.Capability(o)
+	}
+	return candidate.Serve(ctx, in, out, hello, func(ctx context.Context, w candidate.Call) (candidate.Reply, error) {
+		call, err := fromWire(w)
+		if err != nil {
+			return candidate.Reply{}, err
+		}
+		r, err := c.Run(ctx, call)
+		if err != nil {
+			if errors.Is(err, ErrUnsupported) {
+				err = fmt.Errorf("%w: %w", candidate.ErrUnsupported, err)
+			}
+			return candidate.Reply{}, err
+		}
+		reply := candidate.Reply{Outputs: map[string]candidate.Storage{}, Seconds: r.Seconds, Path: r.Path, Digests: r.Digests}
+		for name, s := range r.Outputs {
+			data, err := encode(s.DType, s.Data)
+			if err != nil {
+				return reply, fmt.Errorf("output %q: %w", name, err)
+			}
+			shape := call.Outputs[name].Shape
+			if product(shape) != len(s.Data) {
+				shape = []int{len(s.Data)} // a faulty kernel's own shape: the reader says what is wrong
+			}
+			reply.Outputs[name] = candidate.Storage{DType: s.DType, Shape: shape, Data: data}
+		}
+		return reply, nil
+	})
+}

@@ -1,0 +1,92 @@
+package mhc
+
+import (
+	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/numerics"
+)
+
+// Suite is the suite of this package.
+func Suite() bench.Suite {
+	return bench.Suite{
+		Name: "mhc", Families: []bench.Family{mhcPre, mhcPost, mhcHead, sinkhornFamily()},
+		Built: builtCandidate, Variants: variants(), Plants: append(plants(), sinkhornAlonePlants()...),
+	}
+}
+
+// builtCandidate is the built-in candidate of a contract, of the mixing GEMM or of Sinkhorn alone.
+func builtCandidate(contract string) (bench.Candidate, error) {
+	if v, ok := variantNamed(contract); ok {
+		return sinkhornCandidate(contract, v, sinkhornOrder{}), nil
+	}
+	r, err := Built(contract)
+	if err != nil {
+		return nil, err
+	}
+	return FromOps(r.Name, r.Ops()), nil
+}
+
+// variants are the recipes as candidates.
+func variants() []bench.Variant {
+	var out []bench.Variant
+	for _, r := range Variants() {
+		out = append(out, bench.Variant{Name: r.Name, Contract: r.Contract, Candidate: FromOps(r.Name, r.Ops())})
+	}
+	return append(out, sinkhornVariants()...)
+}
+
+// declared are the contracts of the mixing GEMM.
+func declared() []numerics.Contract {
+	return []numerics.Contract{numerics.MHCFP32(), numerics.MHCTF32(), numerics.MHCBF16()}
+}
+
+var (
+	mhcPreContracts  = declared()
+	mhcHeadContracts = declared()
+	mhcPostContracts = declared()[:1]
+)
+
+var constants = []bench.AttrDoc{
+	{Name: "hc_mult", Meaning: "n, streams of the residual"},
+	{Name: "sinkhorn_iterations", Meaning: "column steps of Sinkhorn"},
+	{Name: "hc_eps", Meaning: "added to pre, to the softmax of comb and to every divisor of Sinkhorn"},
+	{Name: "norm_eps", Meaning: "added to the mean of squares of the whole row, inside the root"},
+}
+
+var mixOperands = func(m, s string) []bench.TensorDoc {
+	return []bench.TensorDoc{
+		{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "streams of the residual"},
+		{Name: "fn", DType: "F32", Shape: "[" + m + ", nC]", Meaning: "weights of the mixes, rows in the order pre, post, comb"},
+		{Name: "scale", DType: "F32", Shape: "[" + s + "]", Meaning: "factor of pre, post, comb"},
+		{Name: "base", DType: "F32", Shape: "[" + m + "]", Meaning: "bias of every mix"},
+	}
+}
+
+var (
+	mhcPreDoc = bench.Doc{
+		Summary:  "mixes = norm(x)·fnᵀ; pre = sigmoid + hc_eps, post = 2·sigmoid, comb = Sinkhorn(softmax); y = Σ_j pre_j X_j",
+		Operands: mixOperands("(2+n)n", "3"),
+		Outputs: []bench.TensorDoc{
+			{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the sublayer"},
+			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates of its output"},
+			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing of the streams, from j to k"},
+		},
+		Attrs: constants,
+	}
+	mhcPostDoc = bench.Doc{
+		Summary: "out_k = post_k f + Σ_j comb[j, k] X_j",
+		Operands: []bench.TensorDoc{
+			{Name: "f", DType: "F32", Shape: "[T, C]", Meaning: "output of the sublayer"},
+			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates"},
+			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing, from j to k"},
+			{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "streams of the residual"},
+		},
+		Outputs: []bench.TensorDoc{{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "streams after the sublayer"}},
+		Attrs:   constants,
+	}
+	mhcHeadDoc = bench.Doc{
+		Summary:  "pre = sigmoid(norm(x)·fnᵀ·scale + base) + hc_eps; y = Σ_j pre_j X_j",
+		Operands: mixOperands("n", "1"),
+		Outputs:  []bench.TensorDoc{{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "what the last norm gets"}},
+		Attrs:    constants,
+	}
+)

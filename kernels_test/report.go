@@ -1,0 +1,107 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// Outcome is a finished run as the report shows it.
+type Outcome struct {
+	Title    string
+	Hello    bench.Hello // zero for the built-in candidates
+	Declared []string    // "mhc_pre: tf32-rn, the sharpest ..."
+	Rows     []Row
+	Started  time.Time
+	Elapsed  time.Duration
+}
+
+// Report is the run for terminal, HTML and JUnit.
+func (o Outcome) Report() report.Run {
+	lines := Lines(o.Rows)
+	run := report.Run{
+		Title: o.Title, Started: o.Started, Elapsed: o.Elapsed, Verdict: o.Verdict(),
+		Identity: []report.Fact{{Label: "seeds", Text: suite.RandDescription}},
+		Tables:   []report.Table{table(lines)},
+	}
+	if o.Hello.Name != "" {
+		run.Identity = slices.Insert(run.Identity, 0, report.Fact{Label: "candidate", Text: strings.TrimSpace(o.Hello.Name + " " + o.Hello.Version + " on " + o.Hello.Device)})
+	}
+	for _, d := range o.Declared {
+		run.Facts = append(run.Facts, report.Fact{Label: "contract", Text: d})
+	}
+	for _, r := range Reach(lines) {
+		run.Facts = append(run.Facts, report.Fact{Label: "phases", Text: r})
+	}
+	for _, r := range o.Rows {
+		run.Cases = append(run.Cases, report.Case{
+			ID: r.Case.ID, Claim: r.Case.Claim, Outcome: report.Outcome(r.Outcome), Seconds: r.Report.Seconds, Message: r.Message, Type: r.Report.Gate(), Text: r.Text,
+		})
+		if r.Outcome == suite.Failed || r.Outcome == suite.Errored {
+			run.Findings = append(run.Findings, finding(r))
+		}
+	}
+	return run
+}
+
+// Verdict is the run's last word.
+func (o Outcome) Verdict() report.Verdict {
+	count := map[suite.Outcome]int{}
+	for _, r := range o.Rows {
+		count[r.Outcome]++
+	}
+	switch {
+	case count[suite.Failed] > 0:
+		return report.Verdict{Code: int(suite.Regression), Text: fmt.Sprintf("fault: %d of %d cases differ from the operator", count[suite.Failed], len(o.Rows)-count[suite.Skip])}
+	case count[suite.Errored] > 0:
+		return report.Verdict{Code: int(suite.ToolError), Text: fmt.Sprintf("tool error: the candidate broke in %d of %d cases", count[suite.Errored], len(o.Rows)-count[suite.Skip])}
+	case count[suite.Passed] == 0:
+		return report.Verdict{Code: int(suite.Inconclusive), Text: "inconclusive: no case ran"}
+	}
+	return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases, %d not offered", count[suite.Passed], count[suite.Skip])}
+}
+
+func table(lines []Line) report.Table {
+	t := report.Table{
+		Title: "operators", Terminal: true,
+		Head: []string{"operator", "phase", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "cause"},
+		Note: "worst rho: the largest |got - want| / bound, at most 1 for an accepted output; ratio: rms error over that of the emulated contract; us and GB/s: medians by the candidate's own clock",
+	}
+	for _, l := range lines {
+		t.Rows = append(t.Rows, []string{
+			l.Op, l.Phase, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed + l.Errors), number(l.Rho), number(l.Ratio),
+			number(l.Microseconds), number(l.GBs), l.Verdict(), l.Cause,
+		})
+	}
+	return t
+}
+
+// number prints two digits, and nothing for what was not measured.
+func number(v float64) string {
+	if v == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+func finding(r Row) report.Finding {
+	f := report.Finding{
+		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message, Shape: strings.TrimSpace(r.Text),
+		Again: r.Case.Again(),
+	}
+	var likely []string
+	for _, c := range r.Causes {
+		likely = append(likely, fmt.Sprintf("%s (%s): %s", c.Class, c.Name, c.Why))
+	}
+	for _, c := range r.Like {
+		likely = append(likely, fmt.Sprintf("looks like the known bug %s: %s", c.Name, c.Why))
+	}
+	f.Likely = strings.Join(likely, "; ")
+	return f
+}

@@ -1,0 +1,43 @@
+package kernels
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/mhc"
+	"github.com/assay-suite/assay/kernels_test/norm"
+)
+
+// Suites lists the suites, in the order of the table of operators.
+func Suites() []bench.Suite {
+	return []bench.Suite{mhc.Suite(), norm.Suite()}
+}
+
+// Cases lists every case of every suite, sorted by ID.
+func Cases() []bench.Case {
+	var out []bench.Case
+	for _, s := range Suites() {
+		out = append(out, s.Cases()...)
+	}
+	slices.SortFunc(out, func(a, b bench.Case) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Find finds a case by its ID.
+func Find(id string) (bench.Case, error) {
+	for _, c := range Cases() {
+		if c.ID == id {
+			return c, nil
+		}
+	}
+	return bench.Case{}, fmt.Errorf("no case is called %q; -assay.list lists them", id)
+}
+
+func init() {
+	for _, c := range Cases() {
+		suite.Register(c.Case)
+	}
+}

@@ -1,0 +1,98 @@
+package kernels_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/internal/suite"
+	kernels "github.com/assay-suite/assay/kernels_test"
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// Every case MUST be registered once, be valid, say why it is there, and declare a contract.
+func TestEveryCaseIsRegistered(t *testing.T) {
+	var ids []string
+	for _, c := range kernels.Cases() {
+		ids = append(ids, c.ID)
+		assert.NoError(t, c.Validate())
+		assert.NotEmpty(t, c.Kase.Why, c.ID)
+		assert.NotEmpty(t, c.Contract.Name, c.ID)
+	}
+	slices.Sort(ids)
+	assert.Equal(t, ids, suite.IDs(suite.Cases("kernels/")))
+	t.Logf("%d cases", len(ids))
+}
+
+// A case's inputs MUST follow from its ID: the same twice. Every operand, output and attribute MUST be in the operator's
+// table, every operand MUST lie somewhere with memory around it that nobody may read, and no floating-point operand may be 0
+// or 1 throughout in all cases of an operator: a kernel that drops it would pass.
+func TestInputs(t *testing.T) {
+	for _, s := range kernels.Suites() {
+		for _, f := range s.Families {
+			seen, padded, telling := map[string]bool{}, map[string]bool{}, map[string]bool{}
+			for _, c := range s.Cases() {
+				if c.Family.Op != f.Op {
+					continue
+				}
+				p, err := c.Problem()
+				require.NoError(t, err)
+				for _, missing := range f.Undocumented(p) {
+					t.Errorf("%s: %s", c.ID, missing)
+				}
+				again, err := c.Problem()
+				require.NoError(t, err)
+				for name, o := range p.Operands {
+					seen[name] = true
+					l := p.Layout[name]
+					padded[name] = padded[name] || l.Lead+l.Gap+l.Inner+l.Tail > 0
+					telling[name] = telling[name] || slices.ContainsFunc(o.Values, func(v float64) bool { return v != 0 && v != 1 })
+					require.True(t, slices.EqualFunc(o.Values, again.Operands[name].Values, func(a, b float64) bool { return a == b || a != a && b != b }), "%s: operand %q", c.ID, name)
+				}
+			}
+			for name := range seen {
+				assert.True(t, padded[name], "%s: no case lays operand %q out with memory around it", f.Op, name)
+				assert.True(t, telling[name], "%s: every value of operand %q is 0 or 1 in every case", f.Op, name)
+			}
+		}
+	}
+}
+
+// The IDs, names and rows of the plants MUST be unique over all suites.
+func TestPlantsAreNamedOnce(t *testing.T) {
+	names, rows := map[string]bool{}, map[string]string{}
+	for _, s := range kernels.Suites() {
+		for _, p := range s.Plants {
+			assert.False(t, names[p.Name], "plant %q stands twice", p.Name)
+			names[p.Name] = true
+			assert.NotEmpty(t, p.Class, p.Name)
+			if p.Row != "" {
+				assert.Empty(t, rows[p.Row], "row %s is planted twice", p.Row)
+				rows[p.Row] = p.Name
+			}
+		}
+	}
+}
+
+func find(t *testing.T, id string) bench.Case {
+	t.Helper()
+	c, err := kernels.Find(id)
+	require.NoError(t, err)
+	return c
+}
+
+// plant finds a plant and its suite.
+func plant(t *testing.T, name string) (bench.Suite, bench.Plant) {
+	t.Helper()
+	for _, s := range kernels.Suites() {
+		for _, p := range s.Plants {
+			if p.Name == name {
+				return s, p
+			}
+		}
+	}
+	t.Fatalf("no plant is called %q", name)
+	return bench.Suite{}, bench.Plant{}
+}
