@@ -57,8 +57,8 @@ func padWords(n, last int, seed, caseID string) string {
 // Spec.Pad; a longer one has the words of a shorter one and more, the last word aside.
 //
 // Prompt.Tokens is the length of the measured prompt, not of the turned one: the nonce words alone
-// are counted in both orders, which costs two counts of some ten tokens, and the difference is
-// added. That is exact where the tokenizer splits before the blank after the nonce's full stop, as
+// are counted in both orders, which costs two counts of some ten tokens (where counting is a request,
+// a cache may keep that beginning, and no more of the prompt), and the difference is added. That is exact where the tokenizer splits before the blank after the nonce's full stop, as
 // all that split text into words first do; the server's usage of the measured request shows it.
 //
 // It fails as Build does, when lengths lie more than 4,096 tokens apart, or when no filler words
