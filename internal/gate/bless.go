@@ -58,17 +58,17 @@ type Golden struct {
 	Families []Baseline `json:"families"`
 }
 
-// Refusal is one reason why no golden was made.
-type Refusal struct {
+// RefusalError is one reason why no golden was made.
+type RefusalError struct {
 	Rule   string // "reason", "ci", "empty", "duplicate", "unmeasured", "prompt", "margin", "unstable" or "floor"
 	Family Family // empty when it is about the whole request
 	Why    string // the sentence
 }
 
 // Error returns the sentence.
-func (r *Refusal) Error() string { return r.Why }
+func (r *RefusalError) Error() string { return r.Why }
 
-// Bless makes a golden, or returns every Refusal joined (errors.As finds the first).
+// Bless makes a golden, or returns every RefusalError joined (errors.As finds the first).
 //
 // It refuses without a reason, in CI, without cells, on a cell that stands twice, on a repeat that was not measured or
 // asked other bytes, on a margin that is no number, when more than Policy.MaxUnstable of a family disagree with
@@ -79,7 +79,7 @@ func Bless(r Request, p Policy) (Golden, error) {
 	}
 	var errs []error
 	refuse := func(rule string, f Family, format string, args ...any) {
-		errs = append(errs, &Refusal{rule, f, "no golden is made: " + fmt.Sprintf(format, args...)})
+		errs = append(errs, &RefusalError{rule, f, "no golden is made: " + fmt.Sprintf(format, args...)})
 	}
 	if strings.TrimSpace(r.Reason) == "" {
 		refuse("reason", "", "a golden needs a reason: say why it is made or changed")

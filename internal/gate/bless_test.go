@@ -46,7 +46,7 @@ func TestBlessRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := gate.Bless(c.r, gate.DefaultPolicy())
-			var refusal *gate.Refusal
+			var refusal *gate.RefusalError
 			switch {
 			case c.rule == "" && err != nil:
 				t.Errorf("refused: %v", err)

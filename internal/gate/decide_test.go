@@ -68,6 +68,18 @@ func TestDecideRecall(t *testing.T) {
 	}
 }
 
+func TestStagesAreCutToTheGolden(t *testing.T) {
+	for stable, want := range map[int]struct{ looks, first int }{
+		7: {1, 7}, 40: {1, 40}, 44: {1, 44}, 59: {1, 59}, 60: {2, 40}, 80: {2, 40}, 99: {2, 40}, 100: {3, 40}, 120: {3, 40}, 134: {3, 40},
+	} {
+		d, err := gate.Decide(blessed(t, stable, hit()), standard(t), nil, gate.DefaultPolicy())
+		require.NoError(t, err)
+		if r := d.Families[0]; r.Looks != want.looks || len(r.More) != want.first || r.Standing != gate.Undecided {
+			t.Errorf("%d stable cells: %d looks, first at %d, want %+v", stable, r.Looks, len(r.More), want)
+		}
+	}
+}
+
 func TestDecideMargins(t *testing.T) {
 	noise := func(g gate.Golden, aa float64) gate.Golden {
 		for i := range g.Families {
@@ -169,6 +181,17 @@ concurrency absent: the golden has no such cells
 `
 	if diff := cmp.Diff(want, all.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDecideSaysWhatWouldSettleIt(t *testing.T) {
+	// Eight of 40 without a reserve: nine losses are needed, which that rate has at 45 cells.
+	now := tried(40, hit())
+	answer(now, gate.Far, 0, 8, miss())
+	d, err := gate.Decide(blessed(t, 40, hit()), standard(t), now, gate.DefaultPolicy())
+	require.NoError(t, err)
+	if !strings.HasSuffix(d.Families[0].Sentence, "at this rate 45 cells in all would settle it") {
+		t.Error(d.Families[0].Sentence)
 	}
 }
 

@@ -165,10 +165,10 @@ func (f *family) conclude(now map[string]Outcome, p Policy, tests int) {
 // 0 when more than twenty times as many would not.
 func (f *family) settle(p Policy) int {
 	spend := p.Alpha * Weights(f.Looks)[max(f.Looks, 1)-1] / float64(max(f.holm, 1))
-	for times := 1.0; times <= 20; times += 0.25 {
-		lost, won := int(times*float64(f.Counts.Lost)), int(math.Ceil(times*float64(f.Counts.Won)))
+	for n := f.Cells; n > 0 && n <= 20*f.Cells; n++ {
+		lost, won := f.Counts.Lost*n/f.Cells, (f.Counts.Won*n+f.Cells-1)/f.Cells
 		if v, err := stat.McNemar(lost, won, stat.Greater); err == nil && v < spend {
-			return int(math.Ceil(times * float64(f.Cells)))
+			return n
 		}
 	}
 	return 0

@@ -67,13 +67,13 @@ type Policy struct {
 // DefaultPolicy returns the promised numbers.
 //
 // The recall floor is a half: a model that finds less has fewer cells to lose than cells that nothing can be lost in.
-// Dismiss is 0.1: an extended family with less evidence than that, two losses against one win or three against none,
-// is held; with more it goes on as long as there are cells, since a drop so far may still be one.
+// Dismiss is 0.05: an extended family with less evidence than that, such as four losses against none, is held; with
+// more it goes on as long as there are cells, since a drop so far may still be one. It spends no alpha either way.
 func DefaultPolicy() Policy {
 	return Policy{
 		Alpha: 0.01, DropMargin: 0.02, MarginNats: 0.25, NoiseFactor: 3,
 		MaxUnmeasured: 0.05, MaxUnstable: 0.10, RecallFloor: 0.5,
-		TriggerLost: 2, Dismiss: 0.1, Power: 0.8, Level: 0.95,
+		TriggerLost: 2, Dismiss: 0.05, Power: 0.8, Level: 0.95,
 	}
 }
 
@@ -131,14 +131,20 @@ func Weights(looks int) []float64 {
 }
 
 // stagesOf cuts stages to n cells: what a golden cannot fill is left out, and the first that it cannot fill ends with
-// all that there are.
+// all that there are. A rest of less than half the stage joins the one before it, since a look at a few cells costs as
+// much alpha as any.
 func stagesOf(stages []int, n int) []int {
 	var out []int
+	last := 0
 	for _, s := range stages {
 		if s >= n {
+			if len(out) > 0 && 2*(n-last) < s-last {
+				out[len(out)-1] = n
+				return out
+			}
 			return append(out, n)
 		}
-		out = append(out, s)
+		out, last = append(out, s), s
 	}
 	return out
 }
