@@ -39,7 +39,15 @@ func Round(dtype string, v float64) float64 {
 	if err != nil || math.IsNaN(v) {
 		return v
 	}
-	return f.RoundTo(v, format.RN, format.Saturate)
+	return f.RoundTo(v, format.RN, overflow(dtype))
+}
+
+// overflow is what a dtype's conversion does beyond its range: formats without infinity saturate.
+func overflow(dtype string) format.Saturation {
+	if dtype == BF16 || dtype == F16 {
+		return format.Overflow
+	}
+	return format.Saturate
 }
 
 // RoundAll rounds in place and returns its argument.
@@ -115,7 +123,7 @@ func encode(dtype string, v []float64) ([]byte, error) {
 		}
 		codes := make([]uint32, len(v))
 		for i, x := range v {
-			codes[i] = f.Encode(x, format.RN, format.Saturate)
+			codes[i] = f.Encode(x, format.RN, overflow(dtype))
 		}
 		return format.PackCodes(f, codes)
 	}
