@@ -15,6 +15,7 @@ type call struct {
 	whole    *prompt // as a healthy template renders it
 	p        *prompt // what the engine works on
 	sent     int     // tokens rendered, before any cut
+	size     size    // what other calls may look at
 	reported int     // prompt_tokens of the usage
 	cap      int     // most tokens of the answer
 	chain    []uint64
@@ -74,9 +75,12 @@ func (c *call) firstCharacter() rune {
 	return 0
 }
 
-// truth is the answer of a healthy engine.
+// size is what a call shows to the others in flight: it never changes.
+type size struct{ prompt, cap int }
+
+// truth is the answer of a healthy engine. Other calls may ask for it.
 func (c *call) truth() answer {
-	o := newOracle(&view{p: c.whole}, c.r, c.random())
+	o := newOracle(&view{p: c.whole}, c.r, rand.New(rand.NewPCG(c.key, 0)).Float64)
 	return o.answer()
 }
 

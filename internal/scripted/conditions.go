@@ -29,7 +29,7 @@ var conditions = map[string]condition{
 	"batch": {"another request is in flight", func(_ *armed, c *call, _ int) bool { return len(c.peers) > 0 }},
 	"unequal": {"another request in flight has another length (10 %)", func(_ *armed, c *call, _ int) bool {
 		for _, p := range c.peers {
-			if d := p.sent - c.sent; 10*d > c.sent || -10*d > c.sent {
+			if d := p.size.prompt - c.size.prompt; 10*d > c.size.prompt || -10*d > c.size.prompt {
 				return true
 			}
 		}
@@ -67,7 +67,7 @@ var conditions = map[string]condition{
 	"chance": {"with %s %% chance", func(a *armed, c *call, v int) bool { return a.roll(c, "chance")*100 < float64(v) }},
 	"mixed": {"the requests in flight ask for unequal lengths", func(_ *armed, c *call, _ int) bool {
 		for _, p := range c.peers {
-			if p.sent != c.sent || p.cap != c.cap {
+			if p.size != c.size {
 				return true
 			}
 		}

@@ -36,7 +36,7 @@ func splitWindow(a *armed, c *call) {
 	default:
 		sum := n
 		for _, p := range c.e.others(c) {
-			sum += p.sent
+			sum += p.size.prompt
 		}
 		if sum > c.e.o.Window {
 			c.reject = tooLong(c.e.o.Window, n, c.cap)

@@ -68,7 +68,7 @@ func decodeWrong(a *armed, c *call) {
 		own := strings.TrimSpace(ps[i])
 		if len(own) == 1 && isDigit(own[0]) {
 			ps[i] = strings.Replace(ps[i], own, string('0'+(own[0]-'0'+3)%10), 1)
-		} else {
+		} else if isASCIILetter(own[0]) {
 			ps[i] = ps[i-1]
 		}
 	}

@@ -113,6 +113,7 @@ func (e *Engine) complete(w http.ResponseWriter, r *http.Request, chat bool) {
 		c.p = c.whole
 	}
 	c.key = hash64(append([]string{c.whole.s}, c.whole.images...)...)
+	c.size = size{c.whole.n(), req.maxTokens(0)}
 	e.enter(c)
 	defer e.leave(c)
 	s := &sender{e: e, c: c, w: w, id: fmt.Sprintf("cmpl-%x-%d", c.key, c.nth), ctx: r.Context()}
