@@ -2,69 +2,57 @@ package endpoint
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"sort"
 )
 
-// maybe is a number that may be null or of another type: NaN then.
-type maybe float64
-
-// UnmarshalJSON never fails: log-probabilities are optional.
-func (m *maybe) UnmarshalJSON(b []byte) error {
-	var v *float64
-	if json.Unmarshal(b, &v) != nil || v == nil {
-		*m = maybe(math.NaN())
-		return nil
-	}
-	*m = maybe(*v)
-	return nil
-}
-
+// Numbers are pointers: null and other types leave them nil, which is NaN.
 type contentToken struct {
-	Token   string `json:"token"`
-	Spelled []int  `json:"bytes"`
-	Logprob *maybe `json:"logprob"`
+	Token   string   `json:"token"`
+	Spelled []int    `json:"bytes"`
+	Logprob *float64 `json:"logprob"`
 	Top     []struct {
-		Token   string `json:"token"`
-		Logprob *maybe `json:"logprob"`
+		Token   string   `json:"token"`
+		Logprob *float64 `json:"logprob"`
 	} `json:"top_logprobs"`
 }
 
 type legacyTokens struct {
-	Tokens   []string                     `json:"tokens"`
-	Logprobs []*maybe                     `json:"token_logprobs"`
-	Top      []map[string]json.RawMessage `json:"top_logprobs"`
+	Tokens   []string              `json:"tokens"`
+	Logprobs []*float64            `json:"token_logprobs"`
+	Top      []map[string]*float64 `json:"top_logprobs"`
 }
 
+// logprobs is both shapes in one.
+type logprobs struct {
+	Content []contentToken `json:"content"`
+	legacyTokens
+}
+
+// named is how the field looks in an answer. In a text its quotes are escaped, so that it is found as a field only.
+var named = []byte(`"logprobs"`)
+
 // logprobs reads either shape, whatever the route. Nothing in them is an error: a server may leave them out, give
-// null, or use the shape of the other route.
-func (r *reply) logprobs(raw json.RawMessage) {
-	if len(raw) == 0 {
-		return
-	}
-	if string(bytes.TrimSpace(raw)) == "null" {
-		if r.shape == ShapeAbsent {
+// null, or use the shape of the other route. data is the body or event, which tells null from absent.
+func (r *reply) logprobs(v *logprobs, data []byte) {
+	if v == nil {
+		if r.shape == ShapeAbsent && bytes.Contains(data, named) {
 			r.shape = ShapeNull
 		}
 		return
 	}
-	var v struct {
-		Content []contentToken `json:"content"`
-		legacyTokens
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		r.note(NoteOddTypes, fmt.Sprintf("logprobs: %v", err))
-	}
 	for _, c := range v.Content {
 		r.shape = ShapeContent
-		t := Token{Text: c.Token, Logprob: c.Logprob.value()}
+		t := Token{Text: c.Token, Logprob: value(c.Logprob)}
 		for _, b := range c.Spelled {
 			t.Bytes = append(t.Bytes, byte(b))
 		}
+		if len(c.Top) > 0 {
+			t.Top = make([]Alternative, 0, len(c.Top))
+		}
 		for _, alt := range c.Top {
-			t.Top = append(t.Top, Alternative{alt.Token, alt.Logprob.value()})
+			t.Top = append(t.Top, Alternative{alt.Token, value(alt.Logprob)})
 		}
 		r.token(t)
 	}
@@ -72,24 +60,22 @@ func (r *reply) logprobs(raw json.RawMessage) {
 		r.shape = ShapeLegacy
 		t := Token{Text: tok, Logprob: math.NaN()}
 		if i < len(v.Logprobs) {
-			t.Logprob = v.Logprobs[i].value()
+			t.Logprob = value(v.Logprobs[i])
 		}
 		if i < len(v.Top) {
 			for s, p := range v.Top[i] {
-				var m maybe
-				_ = m.UnmarshalJSON(p) // never fails
-				t.Top = append(t.Top, Alternative{s, float64(m)})
+				t.Top = append(t.Top, Alternative{s, value(p)})
 			}
 		}
 		r.token(t)
 	}
 }
 
-func (m *maybe) value() float64 {
-	if m == nil {
+func value(v *float64) float64 {
+	if v == nil {
 		return math.NaN()
 	}
-	return float64(*m)
+	return *v
 }
 
 func (r *reply) token(t Token) {
@@ -99,11 +85,12 @@ func (r *reply) token(t Token) {
 		}
 		return t.Top[i].Token < t.Top[j].Token
 	})
-	for _, v := range append([]Alternative{{t.Text, t.Logprob}}, t.Top...) {
-		if v.Logprob == -100 || v.Logprob == -9999 {
-			r.note(NoteClipped, fmt.Sprintf("token %d has log-probability %v, a stand-in for minus infinity", len(r.tokens), v.Logprob))
-			break
-		}
+	lowest := t.Logprob
+	if n := len(t.Top); n > 0 && !(t.Top[n-1].Logprob > lowest) {
+		lowest = t.Top[n-1].Logprob
+	}
+	if lowest == -100 || lowest == -9999 {
+		r.note(NoteClipped, fmt.Sprintf("token %d has log-probability %v, a stand-in for minus infinity", len(r.tokens), lowest))
 	}
 	r.tokens = append(r.tokens, t)
 }

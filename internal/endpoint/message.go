@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -43,44 +44,77 @@ type ToolCall struct {
 }
 
 // MarshalJSON writes the fields that the turn has.
-func (m Message) MarshalJSON() ([]byte, error) {
-	type function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+func (m Message) MarshalJSON() ([]byte, error) { return m.appendTo(nil) }
+
+// appendTo writes the turn by hand: encoding/json would read a long prompt three times more to compact it.
+func (m Message) appendTo(out []byte) ([]byte, error) {
+	out = append(out, '{')
+	put := func(name string, v any) error {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("endpoint: field %q of a %q turn: %w", name, m.Role, err)
+		}
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), name...), `":`...), b...)
+		return nil
 	}
-	type call struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	v := struct {
-		Role      string          `json:"role"`
-		Content   json.RawMessage `json:"content,omitempty"`
-		Reasoning string          `json:"reasoning,omitempty"`
-		Thoughts  string          `json:"reasoning_content,omitempty"`
-		Calls     []call          `json:"tool_calls,omitempty"`
-		CallID    string          `json:"tool_call_id,omitempty"`
-	}{Role: m.Role, CallID: m.ToolCallID}
+	err := put("role", m.Role)
 	switch {
 	case m.Content != "" || m.Form == AsText:
-		b, err := json.Marshal(m.Content)
-		if err != nil {
-			return nil, fmt.Errorf("endpoint: content of a %q turn: %w", m.Role, err)
-		}
-		v.Content = b
+		err = errors.Join(err, put("content", m.Content))
 	case m.Form == AsNull:
-		v.Content = json.RawMessage("null")
+		err = errors.Join(err, put("content", nil))
 	}
-	switch m.Field {
-	case FieldReasoning:
-		v.Reasoning = m.Thoughts
-	case "", FieldReasoningContent:
-		v.Thoughts = m.Thoughts
+	field := m.Field
+	switch field {
+	case "":
+		field = FieldReasoningContent
+	case FieldReasoning, FieldReasoningContent:
 	default:
-		return nil, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning, FieldReasoningContent, m.Field)
+		err = errors.Join(err, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning, FieldReasoningContent, m.Field))
 	}
-	for _, t := range m.ToolCalls {
-		v.Calls = append(v.Calls, call{t.ID, "function", function{t.Name, t.Arguments}})
+	if m.Thoughts != "" {
+		err = errors.Join(err, put(field, m.Thoughts))
 	}
-	return json.Marshal(v)
+	if len(m.ToolCalls) > 0 {
+		type function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		}
+		type call struct {
+			ID       string   `json:"id"`
+			Type     string   `json:"type"`
+			Function function `json:"function"`
+		}
+		var list []call
+		for _, t := range m.ToolCalls {
+			list = append(list, call{t.ID, "function", function{t.Name, t.Arguments}})
+		}
+		err = errors.Join(err, put("tool_calls", list))
+	}
+	if m.ToolCallID != "" {
+		err = errors.Join(err, put("tool_call_id", m.ToolCallID))
+	}
+	return append(out, '}'), err
+}
+
+// turns writes a list of turns.
+func turns(list []Message) ([]byte, error) {
+	size := 2
+	for _, m := range list {
+		size += len(m.Content) + len(m.Content)/8 + 64
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, m := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = m.appendTo(out); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), nil
 }

@@ -49,7 +49,9 @@ func (r redactor) text(s string) string {
 
 func (r redactor) bytes(b []byte) []byte {
 	for _, k := range r.spellings {
-		b = bytes.ReplaceAll(b, []byte(k), []byte(redacted))
+		if bytes.Contains(b, []byte(k)) { // ReplaceAll copies in any case
+			b = bytes.ReplaceAll(b, []byte(k), []byte(redacted))
+		}
 	}
 	return b
 }

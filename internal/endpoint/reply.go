@@ -92,7 +92,7 @@ type choice struct {
 	Text     json.RawMessage `json:"text"`
 	Delta    *turn           `json:"delta"`
 	Message  *turn           `json:"message"`
-	Logprobs json.RawMessage `json:"logprobs"`
+	Logprobs *logprobs       `json:"logprobs"`
 	Finish   json.RawMessage `json:"finish_reason"`
 	Usage    json.RawMessage `json:"usage"`
 }
@@ -150,12 +150,12 @@ func (r *reply) add(data []byte) error {
 			continue
 		}
 		r.usage.take(c.Usage)
-		r.choice(c, summary)
+		r.choice(c, data, summary)
 	}
 	return nil
 }
 
-func (r *reply) choice(c choice, summary bool) {
+func (r *reply) choice(c choice, data []byte, summary bool) {
 	t := c.Delta
 	// Some servers repeat the whole message in the last event; it counts only where nothing came before.
 	if !r.stream || t == nil && r.pieces == 0 {
@@ -186,7 +186,7 @@ func (r *reply) choice(c choice, summary bool) {
 			r.calls.add(t.ToolCalls)
 		}
 	}
-	r.logprobs(c.Logprobs)
+	r.logprobs(c.Logprobs, data)
 	if present(c.Finish) {
 		r.finish = word(c.Finish)
 	}

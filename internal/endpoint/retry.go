@@ -162,15 +162,25 @@ func mergeBody(req *http.Request, set map[string]any) ([]byte, error) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, fmt.Errorf("endpoint: the request to send is no JSON object: %w", err)
 	}
+	size := 2
 	for k, v := range set {
-		b, err := json.Marshal(v)
+		var b []byte
+		var err error
+		if list, ok := v.([]Message); ok {
+			b, err = turns(list)
+		} else {
+			b, err = json.Marshal(v)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("endpoint: extra request field %q: %w", k, err)
 		}
 		fields[k] = b
 	}
+	for k, v := range fields {
+		size += len(k) + len(v) + 4
+	}
 	// By hand: json.Marshal would read a long prompt once more to compact it.
-	out := make([]byte, 0, len(raw)+64*len(set))
+	out := make([]byte, 0, size)
 	for i, k := range slices.Sorted(maps.Keys(fields)) {
 		name, err := json.Marshal(k)
 		if err != nil {
