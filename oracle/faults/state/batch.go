@@ -121,7 +121,7 @@ func greedy(a, b []float32) func(bool) error {
 
 func batchModels() []Model {
 	bump := slices.Clone(integers(64))
-	bump[0] += 1
+	bump[0]++
 	return []Model{
 		{
 			Row: "A7", Slug: "single-row-kernel-differs", Class: "batch-variance",

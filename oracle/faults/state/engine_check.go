@@ -30,11 +30,15 @@ func (l *lists) check() {
 }
 
 // audit counts: a page has as many users as tables name it, and is on the free list, once, exactly when it
-// has none.
+// has none; a table has the pages that its tokens need and no more.
 func (l *lists) audit() {
 	users, free := make([]int, len(l.pages)), make([]int, len(l.pages))
 	for _, id := range l.ids(false) {
-		for _, at := range l.sequences[id].table {
+		s := l.sequences[id]
+		if need := (len(s.tokens) + l.size - 1) / l.size; len(s.table) != need {
+			l.fail(violated("sequence %d: %d tokens on pages of %d hold %d pages", id, len(s.tokens), l.size, len(s.table)))
+		}
+		for _, at := range s.table {
 			users[at]++
 		}
 	}

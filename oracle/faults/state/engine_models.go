@@ -114,8 +114,10 @@ func engineModels() []Model {
 			id := l.begin(1, 2, 2)
 			l.preempt(id, true)
 			last := id
-			for len(l.free) > 0 {
-				last = l.begin(2, 2, 1, 1)
+			for range l.pages { // until none is free
+				if len(l.free) > 0 {
+					last = l.begin(2, 2, 1, 1)
+				}
 			}
 			l.finish(last - 1)
 			l.finish(last)

@@ -22,8 +22,9 @@ type step struct {
 	do      func(m *machine, thread int)
 }
 
-// statesAtMost bounds an exploration: a model beyond it is too large to be honest about "all".
-const statesAtMost = 200_000
+// statesAtMost bounds an exploration; the models here have up to 300 states. One beyond it is refused, as
+// "all interleavings" must not mean "some".
+const statesAtMost = 20_000
 
 // explore runs every interleaving of the programs, sequentially consistent, and checks each end. A
 // state in which nobody can go on before all have ended is a deadlock and a finding. It returns how

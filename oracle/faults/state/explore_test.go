@@ -57,7 +57,7 @@ func TestExploreLosesUpdates(t *testing.T) {
 func TestExploreFindsDeadlocks(t *testing.T) {
 	never := step{name: "a flag nobody sets", ready: func(m *machine) bool { return m.shared[0] == 1 }}
 	_, err := explore([][]step{{never}, idle(2)}, []int{0}, 0, anyEnd)
-	var found *Violation
+	var found *ViolationError
 	require.ErrorAs(t, err, &found)
 	assert.Contains(t, err.Error(), "0: a flag nobody sets")
 	assert.Contains(t, err.Error(), "1: its end")

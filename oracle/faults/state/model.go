@@ -33,20 +33,20 @@ type Case struct {
 	ID    string // [a-z0-9.-] segments, unique within the model
 	Why   string // what the input is for
 	Blind bool   // a popular check that passes the fault as well
-	// Run executes the model in the faulty or the correct version. nil passes, a *Violation is a
+	// Run executes the model in the faulty or the correct version. nil passes, a *ViolationError is a
 	// finding, any other error says that the model itself broke.
 	Run func(faulty bool) error
 }
 
-// Violation is what a check found.
-type Violation struct{ What string }
+// ViolationError is what a check found.
+type ViolationError struct{ What string }
 
 // Error is the finding.
-func (v *Violation) Error() string { return v.What }
+func (v *ViolationError) Error() string { return v.What }
 
 // violated makes a finding.
 func violated(format string, args ...any) error {
-	return &Violation{fmt.Sprintf(format, args...)}
+	return &ViolationError{fmt.Sprintf(format, args...)}
 }
 
 // Models lists the rows of the catalogue that a state or an address model shows, in order of row and

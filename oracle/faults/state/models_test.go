@@ -12,7 +12,7 @@ import (
 )
 
 // Every case passes the corrected model; at least two, all but the blind ones, find the fault, and what
-// they find is a violation and not a broken model.
+// they find is a ViolationError and not a broken model.
 func TestModelsKillTheirFaults(t *testing.T) {
 	for _, m := range slices.Concat(state.Models(), state.EngineModels()) {
 		kills := 0
@@ -22,7 +22,7 @@ func TestModelsKillTheirFaults(t *testing.T) {
 				t.Errorf("%s: the corrected model fails: %v", name, err)
 			}
 			err := c.Run(true)
-			var found *state.Violation
+			var found *state.ViolationError
 			if err != nil && !errors.As(err, &found) {
 				t.Errorf("%s: the faulty model breaks instead of being found: %v", name, err)
 			}
