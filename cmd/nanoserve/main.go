@@ -1,5 +1,5 @@
 // Command nanoserve serves nano-v4, a tiny trained model, behind an OpenAI-compatible endpoint on
-// loopback, with or without one planted fault. See nanoserve -h.
+// loopback, with or without one planted fault; or a scripted engine with any of 44. See nanoserve -h.
 package main
 
 import (

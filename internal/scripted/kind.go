@@ -44,6 +44,7 @@ func (p Param) at(i int) int {
 type fault struct {
 	Kind
 	when []cond
+	more string // what the effect itself waits for, in words
 	// render changes the template and the sampling, admit the prompt, see the view, say the answer, send the wire.
 	render, admit, see, say, send func(a *armed, c *call)
 }
@@ -104,6 +105,9 @@ func Kinds() []Kind {
 // trigger words the conditions; with parameters their values are given.
 func (f *fault) trigger(par Params) string {
 	var out []string
+	if f.more != "" {
+		out = append(out, f.more)
+	}
 	for _, k := range f.when {
 		words := conditions[k.what].words
 		if strings.Contains(words, "%s") {

@@ -21,6 +21,7 @@ type options struct {
 	weightsSet  bool
 	fault       *faults.Fault // nil = none
 	maxModelLen int
+	scripted    *scriptedOptions // nil = the nano engine
 }
 
 // errHelp says that help was asked for and has been printed.
@@ -29,13 +30,18 @@ var errHelp = flag.ErrHelp
 // parse reads the command line. Help goes to stdout; every other error is a usage sentence.
 func parse(args []string, stdout io.Writer) (options, error) {
 	var o options
-	var fault string
+	var fault, engine string
+	var played scriptedOptions
 	set := flag.NewFlagSet("nanoserve", flag.ContinueOnError)
 	set.SetOutput(io.Discard) // errors are sentences of ours
 	set.StringVar(&o.addr, "addr", "127.0.0.1:8088", "listen on `host:port`; port 0 takes a free one, no host means 127.0.0.1, and only a host named here leaves loopback")
 	set.StringVar(&o.weights, "weights", defaultWeights, "checkpoint `folder` in any of the three nano formats; the embedded nano-v4 when not given and not there")
-	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`")
-	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`")
+	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`; the scripted engine takes several, by commas")
+	set.StringVar(&engine, "engine", "nano", "`engine` that answers: nano computes, scripted plays a server with the faults listed below")
+	set.Uint64Var(&played.Seed, "seed", 1, "scripted engine: draws the parameters of its faults from this `number`")
+	set.StringVar(&played.Control, "control", "", "scripted engine: serve one of its controls, by `name`")
+	set.Float64Var(&played.Pace, "pace", 0.02, "scripted engine: `share` of a real engine's times (50 us a prompt token, 5 ms a generated one); 0 waits for nothing")
+	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`; the scripted engine has 32768 when not given")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		usage(set, stdout)
 		return o, errHelp
@@ -45,7 +51,14 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	if set.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: nanoserve takes flags only, see nanoserve -h", set.Arg(0))
 	}
-	set.Visit(func(f *flag.Flag) { o.weightsSet = o.weightsSet || f.Name == "weights" })
+	windowSet := false
+	set.Visit(func(f *flag.Flag) {
+		o.weightsSet = o.weightsSet || f.Name == "weights"
+		windowSet = windowSet || f.Name == "max-model-len"
+		if f.Name == "seed" || f.Name == "control" || f.Name == "pace" {
+			played.given = append(played.given, f.Name)
+		}
+	})
 	host, port, err := net.SplitHostPort(o.addr)
 	if err != nil {
 		return o, fmt.Errorf("-addr %q is not host:port, such as 127.0.0.1:8088: %w", o.addr, err)
@@ -54,6 +67,30 @@ func parse(args []string, stdout io.Writer) (options, error) {
 		host = "127.0.0.1"
 	}
 	o.addr = net.JoinHostPort(host, port)
+	switch engine {
+	case "nano":
+		if len(played.given) > 0 {
+			return o, fmt.Errorf("-%s is for the scripted engine: add -engine=scripted, or leave it out", played.given[0])
+		}
+	case "scripted":
+		if o.weightsSet {
+			return o, errors.New("-weights is for the nano engine: the scripted engine has none, leave it out")
+		}
+		if o.maxModelLen < 64 {
+			return o, fmt.Errorf("-max-model-len %d is too short for the scripted engine, want at least 64", o.maxModelLen)
+		}
+		if !windowSet {
+			o.maxModelLen = 32768
+		}
+		if fault != "" {
+			played.Faults = strings.Split(fault, ",")
+		}
+		played.Window = o.maxModelLen
+		o.scripted = &played
+		return o, nil
+	default:
+		return o, fmt.Errorf("-engine %q is unknown: use nano or scripted", engine)
+	}
 	if fault != "" {
 		f, err := faults.Lookup(fault)
 		if err != nil {
@@ -66,13 +103,14 @@ func parse(args []string, stdout io.Writer) (options, error) {
 
 func usage(set *flag.FlagSet, w io.Writer) {
 	var b strings.Builder
-	b.WriteString("nanoserve serves the tiny nano-v4 model behind an OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
+	b.WriteString("nanoserve serves the tiny nano-v4 model, or a scripted engine with faults, behind an OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
 	set.SetOutput(&b)
 	set.PrintDefaults()
-	b.WriteString("\nFaults for -fault:\n")
+	b.WriteString("\nFaults for -fault= of the nano engine:\n")
 	for _, f := range faults.All() {
 		fmt.Fprintf(&b, "  %-28s %s\n", f.Name, f.Effect)
 	}
+	scriptedHelp(&b)
 	b.WriteString("\nExit codes: 0 stopped in good order, 2 usage, 4 cannot listen, 5 weights or server failed.\n")
 	_, _ = io.WriteString(w, b.String())
 }

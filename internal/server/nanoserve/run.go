@@ -16,6 +16,7 @@ import (
 
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
+	"github.com/assay-suite/assay/internal/scripted"
 	"github.com/assay-suite/assay/internal/server"
 	"github.com/assay-suite/assay/oracle"
 )
@@ -38,7 +39,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		say.Print(err)
 		return codeUsage
 	}
-	fsys, name, err := openWeights(o, say)
+	var fsys fs.FS
+	var name string
+	var played *scripted.Engine
+	if o.scripted != nil {
+		played, err = o.scripted.build(say)
+	} else {
+		fsys, name, err = openWeights(o, say)
+	}
 	if err != nil {
 		say.Print(err)
 		return codeUsage
@@ -50,17 +58,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return codeUnreachable
 	}
 	defer func() { _ = ln.Close() }() // Serve closes it as well; this is for the ways out before
-	s, code, err := build(o, fsys, name, say)
-	if err != nil {
-		say.Print(err)
-		return code
+	serve := func() error { return serveHandler(ctx, played, ln, say) }
+	if played == nil {
+		s, code, err := build(o, fsys, name, say)
+		if err != nil {
+			say.Print(err)
+			return code
+		}
+		serve = func() error { return s.Serve(ctx, ln) }
 	}
 	if addr, ok := ln.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() {
 		say.Printf("listening on %s, beyond loopback: anybody who reaches it may use it", addr)
 	}
 	// Connections queue from Listen on, so the URL is good from the moment it is read.
 	fmt.Fprintln(stdout, baseURL(ln.Addr()))
-	if err := s.Serve(ctx, ln); err != nil {
+	if err := serve(); err != nil {
 		say.Print(err)
 		return codeFailed
 	}

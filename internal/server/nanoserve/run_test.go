@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -138,6 +139,29 @@ func TestServesAFault(t *testing.T) {
 	}
 }
 
+// Two scripted faults at once, each seen: one token too many or few by the template, and nothing but plus signs.
+func TestServesScripted(t *testing.T) {
+	url, log, down := up(t, "-engine=scripted", "-fault=bos,FK33", "-seed=7", "-pace=0")
+	got := get(t, "POST", url+"/chat/completions", needleBody(40))
+	if !strings.Contains(got, `"content":"++++++++"`) {
+		t.Errorf("chat: %s", got)
+	}
+	healthy, _, _ := up(t, "-engine=scripted", "-control=weak-model")
+	plain := get(t, "POST", healthy+"/chat/completions", needleBody(40))
+	count := regexp.MustCompile(`"prompt_tokens":(\d+)`)
+	if a, b := count.FindString(got), count.FindString(plain); a == b || a == "" {
+		t.Errorf("prompt_tokens %s under bos, %s without", a, b)
+	}
+	for _, want := range []string{"fault FK08 bos [", "fault FK33 dead-logits", "seed 7"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("stderr lacks %q: %s", want, log)
+		}
+	}
+	if code := down(); code != codeOK {
+		t.Errorf("code %d, want 0: %s", code, log)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -163,6 +187,12 @@ func TestRefusals(t *testing.T) {
 		{"address in use", []string{"-addr", taken.Addr().String()}, codeUnreachable, "already in use"},
 		{"no such host", []string{"-addr", "256.0.0.1:0"}, codeUnreachable, "cannot listen"},
 		{"unknown fault", []string{"-fault=select-first"}, codeUsage, "select-last"},
+		{"unknown engine", []string{"-engine=steam"}, codeUsage, `"steam"`},
+		{"unknown scripted fault", []string{"-engine=scripted", "-fault=head-cut,select-last"}, codeUsage, "warm-forgets"},
+		{"unknown control", []string{"-engine=scripted", "-control=odd"}, codeUsage, "weak-model"},
+		{"weights of the scripted engine", []string{"-engine=scripted", "-weights=."}, codeUsage, "has none"},
+		{"short scripted window", []string{"-engine=scripted", "-max-model-len=9"}, codeUsage, "at least 64"},
+		{"seed of the nano engine", []string{"-seed=4"}, codeUsage, "-engine=scripted"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
@@ -196,7 +226,7 @@ func TestHelp(t *testing.T) {
 	if code := Run(context.Background(), []string{"-h"}, &stdout, &stderr); code != codeOK || stderr.Len() > 0 {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}
-	for _, want := range []string{"-addr host:port", "-weights folder", "-fault name", "-max-model-len tokens", "v-scale-1.02"} {
+	for _, want := range []string{"-addr host:port", "-weights folder", "-fault name", "-max-model-len tokens", "v-scale-1.02", "-engine engine", "-seed number", "FK01 head-cut", "FK44 wrong-prompt", "thinking-budget"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("help lacks %q:\n%s", want, stdout.String())
 		}
