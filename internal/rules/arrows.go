@@ -30,7 +30,7 @@ var rooms = map[string]room{
 	"oracle":        {[]string{"numerics"}, []string{"gonum.org/"}},
 	"oracle/faults": {[]string{"numerics", "oracle"}, []string{"gonum.org/"}},
 	"kernels_test":  {append([]string{"internal", "kernels_test"}, below...), []string{anything}},
-	"fidelity":      {[]string{"internal"}, []string{anything}},
+	"fidelity":      {[]string{"internal", "fidelity"}, []string{anything}},
 	"cmd":           {[]string{"internal"}, []string{anything}},
 	"internal":      {append([]string{"internal", "goldens"}, below...), []string{anything}},
 }
