@@ -21,7 +21,7 @@ const (
 
 // Feature is one row of the capability table.
 type Feature struct {
-	Name   string // slug: chat, completions, logprobs, tokenize, usage, cached-tokens, cache-salt, window
+	Name   string // slug: chat, logprobs, usage, completions, tokenize, cached-tokens, cache-salt, window, or one of Survey's
 	State  Capability
 	N      int    // logprobs: alternatives given; window: tokens; otherwise 0
 	Detail string // one clause for people
@@ -133,14 +133,25 @@ func (c *Client) probeLogprobs(ctx context.Context, p *Preflight, prompt string)
 		return c.Chat(ctx, ChatRequest{Messages: []Message{{Role: "user", Content: prompt}}, Sampling: Sampling{MaxTokens: 4, TopLogprobs: n}})
 	}
 	var a Answer
-	var err error
+	var err, failure error // failure: of the server, with log-probabilities
 	for _, n := range []int{20, 5, 1, 0} {
 		if a, err = ask(n); err == nil {
 			p.add(Feature{Name: "chat", State: Supported, Detail: "answers"})
-			p.add(logprobFeature(a, n))
+			if n == 0 && failure != nil {
+				p.add(Feature{Name: "logprobs", State: Failed, Detail: failure.Error()})
+			} else {
+				p.add(logprobFeature(a, n))
+			}
 			return a, nil
 		}
-		if s := statusOf(err); s != http.StatusBadRequest && s != http.StatusUnprocessableEntity && s != http.StatusNotImplemented {
+		class := ClassOf(a, err)
+		if class == Failing {
+			failure = err // e.g. minus infinity, which the server's encoder cannot write
+		}
+		if class != Failing && class != Refused && class != Malformed {
+			break
+		}
+		if s := statusOf(err); s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusNotFound {
 			break
 		}
 	}

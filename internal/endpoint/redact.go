@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ func newRedactor(key string) redactor {
 	}
 	var r redactor
 	for _, s := range all {
-		if s != "" {
+		if s != "" && !slices.Contains(r.spellings, s) {
 			r.spellings = append(r.spellings, s)
 		}
 	}

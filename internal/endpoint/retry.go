@@ -41,14 +41,20 @@ func plainError(err error) error {
 
 // sendFailed sorts failures before any byte: a limit, the caller's own cancellation, a connection lost
 // on a server that was there (retried), and no server at all (not retried: it will not be there in a second).
-func (t *transport) sendFailed(ctx context.Context, err error, host string) error {
+// A connection lost after a while is not retried either: it may be a proxy that gave up during prefill, and then the
+// engine is still at work on the first request.
+func (t *transport) sendFailed(ctx context.Context, err error, host string, after time.Duration) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return backoff.Permanent(cause)
 	}
 	var op *net.OpError
 	dial := errors.As(err, &op) && op.Op == "dial"
 	if !dial && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
-		return &againError{err: &TruncatedError{Why: "the connection was closed before the first byte: " + t.redact.text(err.Error())}}
+		lost := &TruncatedError{Why: "the connection was closed before the first byte: " + t.redact.text(err.Error())}
+		if after > t.limits.Connect {
+			return backoff.Permanent(lost)
+		}
+		return &againError{err: lost}
 	}
 	return backoff.Permanent(&UnreachableError{Host: host, Err: err})
 }

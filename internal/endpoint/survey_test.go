@@ -41,7 +41,7 @@ func TestSurveyOfTheFlavours(t *testing.T) {
 			got, err := c.Survey(t.Context(), "n1")
 			require.NoError(t, err)
 			want := map[string]Capability{}
-			for _, f := range strings.Fields("chat logprobs usage completions tokenize cached-tokens cache-salt window completions-ids echo prompt-logprobs usage-stream seed sampling-fields thinking-switch continue-final flush indexer-topk identity") {
+			for f := range strings.FieldsSeq("chat logprobs usage completions tokenize cached-tokens cache-salt window completions-ids echo prompt-logprobs usage-stream seed sampling-fields thinking-switch continue-final flush indexer-topk identity") {
 				want[f] = Supported
 			}
 			maps.Copy(want, row.want)

@@ -111,7 +111,7 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	}
 	res, err := t.base.RoundTrip(send)
 	if err != nil {
-		return t.sendFailed(ctx, err, req.URL.Host)
+		return t.sendFailed(ctx, err, req.URL.Host, time.Since(began))
 	}
 	defer func() { _ = res.Body.Close() }()
 

@@ -254,6 +254,9 @@ func TestRetries(t *testing.T) {
 	}{
 		"429-retry-after":   {[]reply{{429, after("7"), nil}, {429, after("5"), nil}}, 3, 12 * time.Second, ""},
 		"503":               {[]reply{{503, nil, nil}}, 2, 0, ""},
+		"502":               {[]reply{{502, nil, nil}}, 2, 0, ""},
+		"500":               {[]reply{{500, nil, nil}}, 1, 0, "status 500"},
+		"504":               {[]reply{{504, nil, nil}}, 1, 0, "status 504"},
 		"reset":             {[]reply{{0, nil, reset}}, 2, 0, ""},
 		"429-forever":       {[]reply{{429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}}, 4, 3 * time.Second, "status 429"},
 		"asks-for-too-much": {[]reply{{503, after("3600"), nil}}, 1, 0, "longer than the limit"},
@@ -353,6 +356,9 @@ func TestLimitsAreOnSilence(t *testing.T) {
 					t.Errorf("got %q, %v; want the answer", a.Text, err)
 				case row.phase != "" && (!errors.As(err, &silence) || silence.Phase != row.phase):
 					t.Errorf("got error %v, want silence in phase %q", err, row.phase)
+				}
+				if a.Exchange.Tries != 1 {
+					t.Errorf("%d tries: a probe that is waited for may not be asked again", a.Exchange.Tries)
 				}
 				if got := time.Since(began); got != row.took {
 					t.Errorf("took %s, want %s", got, row.took)

@@ -72,10 +72,10 @@ func (s *Server) generate(w http.ResponseWriter, hr *http.Request, chat bool) {
 		return
 	}
 	if r.Stream {
-		s.stream(w, hr.Context(), r, a)
+		s.stream(hr.Context(), w, r, a)
 		return
 	}
-	s.whole(w, hr.Context(), r, a)
+	s.whole(hr.Context(), w, r, a)
 }
 
 // write makes the script of an answer.
@@ -189,6 +189,7 @@ func (s *Server) overloaded(w http.ResponseWriter) bool {
 		w.Header().Set("Retry-After", "7")
 		fallthrough
 	default:
+		w.Header().Set("Content-Type", "text/plain")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("server busy, please try again. maximum pending requests exceeded"))
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 )
 
 // whole writes an answer in one piece.
-func (s *Server) whole(w http.ResponseWriter, ctx context.Context, r *request, a *script) {
+func (s *Server) whole(ctx context.Context, w http.ResponseWriter, r *request, a *script) {
 	if s.quirks.is("late-headers", "first-byte") && !wait(ctx, s.o.Pause) {
 		return
 	}
@@ -138,9 +139,7 @@ func (p *pen) delta(d map[string]any, more map[string]any) {
 			c["text"] = ""
 		}
 	}
-	for k, v := range more {
-		c[k] = v
-	}
+	maps.Copy(c, more)
 	if p.a.noFinish && c["finish_reason"] == nil {
 		delete(c, "finish_reason")
 	}
@@ -151,7 +150,7 @@ func (p *pen) delta(d map[string]any, more map[string]any) {
 	p.event(ev)
 }
 
-func (s *Server) stream(w http.ResponseWriter, ctx context.Context, r *request, a *script) {
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *request, a *script) {
 	q := s.quirks
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
