@@ -99,7 +99,7 @@ func catalogueOutput() []*fault {
 	budget := k("FK41", "thinking-budget", "long thoughts before every answer, empty content under a small cap: no fault", false, num("thoughts", 300, 600), variant("length", "stop"))
 	budget.Class = "budget"
 	return []*fault{
-		{Kind: k("FK31", "late-degeneration", "a phrase repeats up to the cap", false, num("output", 400, 800), num("percent", 30, 50)), more: "the cap cuts the call",
+		{Kind: k("FK31", "late-degeneration", "a phrase repeats up to the cap", false, num("output", 400, 800), num("percent", 30, 50)),
 			when: []cond{{"output", "output"}, {"chance", "percent"}}, say: loopLate},
 		{Kind: k("FK32", "speculation", "deep chats loop, or the temperature is ignored, or answers end early at a special token", false, num("turns", 4, 6), variant("loops", "no-temperature", "early-special")), more: "the chat is deep, or the temperature above 0",
 			render: greedyAlways, say: speculate},

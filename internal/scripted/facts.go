@@ -41,7 +41,17 @@ func namesIn(q string) []string {
 		}
 	}
 	prev := "."
+	rest := q
 	for _, w := range strings.Fields(q) {
+		rest = rest[strings.Index(rest, w):]
+		if city := longCity(rest); city != "" {
+			add(city)
+		}
+		rest = rest[len(w):]
+		if len(out) > 0 && strings.Contains(out[len(out)-1], " ") && strings.Contains(out[len(out)-1], strings.Trim(w, ".,?!")) {
+			prev = w
+			continue // the rest of a long name
+		}
 		bare := strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		bare = strings.TrimSuffix(strings.TrimSuffix(bare, "'s"), "’s")
 		first := strings.ContainsAny(prev[len(prev)-1:], ".:?!")
@@ -88,6 +98,12 @@ func split(s string, from int) (subject, value string, ok bool) {
 		subject, value = s[:best], clean(s[best+width:])
 	} else if i := strings.Index(s[:from], " is "); i >= 0 { // "48213 is the code for Lisbon"
 		subject, value = s[i+4:], clean(s[:i])
+	} else if i := strings.Index(s[:from], " holds "); i >= 0 { // "The file P holds the ledger of Lisbon"
+		subject, value = s[i+7:], clean(s[strings.LastIndexByte(s[:i], ' ')+1:i])
+	} else if i := strings.LastIndex(s, " with "); i >= from { // "... opens with 48213"
+		if v := clean(s[i+6:]); needleLike(v) {
+			subject, value = s[:i], v
+		}
 	}
 	n := len(strings.Fields(value))
 	return subject, value, n > 0 && n <= 14
@@ -148,8 +164,31 @@ func (o *oracle) about(q, name string, at int) []fact {
 			out = append(out, f)
 		}
 	}
-	return slices.DeleteFunc(out, func(f fact) bool { return f.score < best })
+	out = slices.DeleteFunc(out, func(f fact) bool { return f.score < best })
+	if key := qualified(q, name); key != "" {
+		exact := slices.DeleteFunc(slices.Clone(out), func(f fact) bool { return !strings.Contains(f.subject, key) })
+		if len(exact) > 0 {
+			return exact
+		}
+	}
+	return out
 }
+
+// qualified is a name with the word before it, "old Lisbon", when that is no article.
+func qualified(q, name string) string {
+	i := strings.Index(q, name)
+	if i < 2 {
+		return ""
+	}
+	before := strings.TrimRight(q[:i], " ")
+	w := before[strings.LastIndexByte(before, ' ')+1:]
+	if w == "" || strings.ContainsAny(w, ",.:?") || articles[w] {
+		return ""
+	}
+	return w + " " + name
+}
+
+var articles = wordSet("the for of in and to beside a an at by from about The For Of In")
 
 func wholeWord(s string, i, n int) bool {
 	before := i == 0 || !isASCIILetter(s[i-1]) && !isDigit(s[i-1])
@@ -260,6 +299,12 @@ func (o *oracle) facts(q, l string, at int, only bool) (answer, bool) {
 	var out []fact
 	for _, n := range names {
 		fs := o.about(q, n, at)
+		if building := landmarkOf(n); len(fs) == 0 && building != "" {
+			fs = o.about(q, building, at)
+		}
+		if key := qualified(q, n); key != "" && len(fs) > 0 && strings.Contains(fs[0].subject, key) {
+			l = strings.ReplaceAll(l, strings.ToLower(key), "") // "the second Lisbon archive" counts nothing
+		}
 		if f, ok := pick(fs, l); ok && !slices.ContainsFunc(out, func(g fact) bool { return g.at == f.at }) {
 			out = append(out, f)
 		}
@@ -285,7 +330,7 @@ func stated(fs []fact, only bool) answer {
 	return a
 }
 
-var ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth")
+var ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 
 var nth = regexp.MustCompile(`\b(\d{1,3})(?:st|nd|rd|th)\b`)
 

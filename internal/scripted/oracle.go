@@ -82,7 +82,12 @@ func (o *oracle) answer() answer {
 	asked := false
 	for i := len(ranges) - 1; i >= max(0, len(ranges)-6); i-- {
 		q := o.tail[ranges[i][0]:ranges[i][1]]
-		a, ok := o.try(q, o.tailAt+ranges[i][0], only)
+		at := ranges[i][0]
+		if i > 0 && refersBack.MatchString(strings.ToLower(q)) && len(namesIn(q)) == 0 {
+			at = ranges[i-1][0] // "... is told four times. What is the third one?"
+			q = o.tail[at:ranges[i][1]]
+		}
+		a, ok := o.try(q, o.tailAt+at, only)
 		if ok {
 			a.found = true
 			return a
@@ -118,6 +123,8 @@ func (o *oracle) try(q string, at int, only bool) (answer, bool) {
 	}
 	return answer{}, false
 }
+
+var refersBack = regexp.MustCompile(`\b(?:one|ones|it)\?$`)
 
 var sumOf = regexp.MustCompile(`^(?:\w+:? )?(?:what is |compute |calculate |how much is |add )?\(?(-?\d{1,9}) ?(\+|-|\*|×|x|plus|minus|times|and) ?(\d{1,9})\b`)
 

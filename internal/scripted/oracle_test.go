@@ -39,6 +39,31 @@ func TestHealthyFindsNeedles(t *testing.T) {
 	}
 }
 
+// Every kind of needle in every haystack, and every wanted length exactly.
+func TestHealthyFindsAllKinds(t *testing.T) {
+	c := client(engine(t, scripted.Options{}))
+	for _, name := range []string{"opticks", "tom-sawyer", "generated", "agent"} {
+		h, err := needle.Open(name, 1, 20000)
+		require.NoError(t, err)
+		b := needle.Builder{Haystack: h, Count: func(_ context.Context, s string) (int, error) { return scripted.Tokens(s), nil }}
+		for _, kind := range needle.Kinds() {
+			spec := needle.Spec{Case: "k", Kind: kind, Length: 1500}
+			if kind != needle.Several && kind != needle.Nth && kind != needle.Distractors {
+				spec.Others = 3
+			}
+			for seed := range 2 * seeds() {
+				spec.Seed = seed
+				p, err := b.Build(t.Context(), spec)
+				require.NoError(t, err)
+				r := ask(t, c, with(user(p.Text), "max_tokens", 200))
+				if got := needle.Classify(needle.Answer{Text: r.text, Finish: r.finish}, p.Truth); got != needle.Exact {
+					t.Errorf("%s %q seed %d: %s: %q, want %s for %s\n...%s", name, kind, seed, got, r.text, p.Truth.Code, p.Truth.Name, p.Text[len(p.Text)-200:])
+				}
+			}
+		}
+	}
+}
+
 const facts = "The access code for the Lisbon archive is 48213. The access code for the Oslo archive is 71955. " +
 	"In the evening the harbour was quiet. The path of the log is /srv/data/run-7/app.log. The session id is 3f2a91c4-77de-4b10-9c55-0a1b2c3d4e5f. " +
 	"The colours of Newton are refrangible. The access code for the Lima archive is 30468. "

@@ -45,6 +45,35 @@ func cityOf(name string) (string, bool) {
 	return places[i].city, true
 }
 
+// landmarks are buildings and the cities that they stand in: what a question without a shared word needs.
+var landmarks = [][2]string{
+	{"Eiffel Tower", "Paris"}, {"Colosseum", "Rome"}, {"Acropolis", "Athens"}, {"Brandenburg Gate", "Berlin"}, {"Red Square", "Moscow"},
+	{"Sagrada Familia", "Barcelona"}, {"Buckingham Palace", "London"}, {"Golden Gate Bridge", "San Francisco"}, {"Charles Bridge", "Prague"},
+	{"Forbidden City", "Beijing"}, {"Hagia Sophia", "Istanbul"}, {"Petronas Towers", "Kuala Lumpur"}, {"Christ the Redeemer", "Rio de Janeiro"},
+	{"Burj Khalifa", "Dubai"}, {"Rijksmuseum", "Amsterdam"}, {"Atomium", "Brussels"}, {"Little Mermaid", "Copenhagen"}, {"Uffizi", "Florence"},
+	{"Rialto", "Venice"}, {"Empire State Building", "New York"},
+}
+
+// landmarkOf is the building of a city.
+func landmarkOf(city string) string {
+	for _, l := range landmarks {
+		if l[1] == city {
+			return l[0]
+		}
+	}
+	return ""
+}
+
+// longCity is a city of several words that a text begins with.
+func longCity(s string) string {
+	for _, l := range landmarks {
+		if strings.Contains(l[1], " ") && strings.HasPrefix(s, l[1]) {
+			return l[1]
+		}
+	}
+	return ""
+}
+
 // known is small talk: a question holding all the words has the answer.
 var known = []struct{ words, answer string }{
 	{"colo sky clear", "Blue."}, {"colo sky day", "Blue."}, {"colo is the sky", "Blue."}, {"colo grass", "Green."}, {"colo snow", "White."},
