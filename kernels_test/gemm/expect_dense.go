@@ -1,0 +1,99 @@
+package gemm
+
+import (
+	"math"
+
+	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/numerics"
+	"github.com/assay-suite/assay/numerics/format"
+)
+
+func operands(f format.Format) map[string]numerics.Operand {
+	return map[string]numerics.Operand{"x": {Format: f, Rounding: format.RN}, "w": {Format: f, Rounding: format.RN}}
+}
+
+// anyOrder is an accumulator whose products come in an order that nobody promises.
+func anyOrder(a numerics.Accumulator) numerics.Accumulator {
+	a.Order = numerics.Unknown
+	return a
+}
+
+// The contracts of the dense product. fp8-hopper promotes to fp32 every 128 products; tf32x3 splits operands into two TF32
+// numbers to nearest, leaves the product of the two small ones out and adds the others in fp32.
+var (
+	denseFP32   = numerics.Contract{Name: "fp32", Inputs: operands(format.FP32), Acc: numerics.FP32Any(), Out: format.FP32}
+	denseThree  = numerics.Contract{Name: "tf32x3", Inputs: operands(format.TF32), Acc: numerics.FP32Any(), Out: format.FP32}
+	denseTF32   = numerics.Contract{Name: "tf32-rn", Inputs: operands(format.TF32), Acc: anyOrder(numerics.HopperTF32()), Out: format.FP32}
+	denseBF16   = numerics.Contract{Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16}
+	denseHopper = numerics.Contract{Name: "bf16-hopper", Inputs: operands(format.BF16), Acc: anyOrder(numerics.HopperBF16()), Out: format.BF16}
+	denseFP8    = numerics.Contract{Name: "fp8", Inputs: operands(format.E4M3FN), Acc: numerics.FP32Any(), Out: format.BF16}
+	fp8Hopper   = numerics.Contract{Name: "fp8-hopper", Inputs: operands(format.E4M3FN), Acc: anyOrder(numerics.HopperFP8(128)), Out: format.BF16}
+	scaledFP32  = numerics.Contract{Name: "fp32", Inputs: operands(format.E4M3FN), Acc: numerics.FP32Any(), Out: format.BF16}
+)
+
+// expectDense: numerics.Contract.GemmBounds. For tf32x3 the bound is that of the 3K products of the split operands, and the
+// distance between their exact sum and the exact product, which is what the split and the product that is left out cost.
+func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
+	x, w := p.In("x"), p.In("w")
+	m, n, k := x.Dim(0), w.Dim(0), x.Dim(1)
+	e := bench.Expected{
+		Name: "y", Shape: []int{m, n}, Axes: []string{"row", "column"}, Derivation: "operands as the contract reads them, its accumulator in any order, one rounding to the output",
+	}
+	b, err := c.Contract.GemmBounds(x.Data, w.Data, m, n, k, bench.Alpha)
+	if err != nil {
+		return nil, err
+	}
+	e.Want, e.Bound, e.Martingale = b.Want, b.Det, b.Martingale
+	members, seed := c.Shape.Dim("members"), suite.Seed(c.ID)
+	if c.Contract.Name != "tf32x3" {
+		e.Gemm = &numerics.GemmInputs{X: x.Data, W: w.Data, M: m, N: n, K: k, Out: c.Contract.Output()}
+		if members > 0 && c.Contract.Name != "tf32-rn" { // its operands are rounded: what adds them more exactly is not nearer to y
+			e.Ensemble, err = c.Contract.Ensemble(x.Data, w.Data, m, n, k, members, seed)
+		}
+		return []bench.Expected{repaired(e)}, err
+	}
+	x3, w3 := threefold(x.Data, m, k, "lo", "hi", "hi"), threefold(w.Data, n, k, "hi", "lo", "hi")
+	split, err := c.Contract.GemmBounds(x3, w3, m, n, 3*k, bench.Alpha)
+	if err != nil {
+		return nil, err
+	}
+	for i, want := range b.Want {
+		left := math.Abs(split.Want[i] - want)
+		e.Bound[i], e.Martingale[i] = left+split.Det[i], left+split.Martingale[i]
+	}
+	if members > 0 {
+		e.Ensemble, err = c.Contract.Ensemble(x3, w3, m, n, 3*k, members, seed)
+	}
+	return []bench.Expected{repaired(e)}, err
+}
+
+// repaired takes the bound from elements that are exactly NaN or infinite: only their class is judged.
+func repaired(e bench.Expected) bench.Expected {
+	for i, v := range e.Want {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			e.Bound[i] = 0
+			if e.Martingale != nil {
+				e.Martingale[i] = 0
+			}
+		}
+	}
+	return e
+}
+
+// threefold lays the large and small halves of rows side by side.
+func threefold(v []float64, rows, k int, order ...string) []float64 {
+	out := make([]float64, 0, 3*len(v))
+	for r := range rows {
+		for _, half := range order {
+			for _, x := range v[r*k : (r+1)*k] {
+				hi := format.TF32.Round(x)
+				if half == "lo" {
+					hi = format.TF32.Round(x - hi)
+				}
+				out = append(out, hi)
+			}
+		}
+	}
+	return out
+}
