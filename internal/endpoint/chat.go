@@ -132,10 +132,7 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 	a.Content, replaced = mend(c.Redact(r.content.text()), r.tokens)
 	a.Reasoning = c.Redact(r.thoughts.text())
 	var broken string
-	a.ToolCalls, broken = r.calls.done()
-	for i := range a.ToolCalls {
-		a.ToolCalls[i].Name, a.ToolCalls[i].Arguments = c.Redact(a.ToolCalls[i].Name), c.Redact(a.ToolCalls[i].Arguments)
-	}
+	a.ToolCalls, broken = r.calls.done(c.Redact)
 	for i := range a.Tokens {
 		a.Tokens[i].Text = c.Redact(a.Tokens[i].Text)
 	}
@@ -163,7 +160,7 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, and all %d tokens of the cap were used", a.Finish, s.MaxTokens))
 	}
 	if broken != "" {
-		a.note(NoteCutToolCall, c.Redact(broken))
+		a.note(NoteCutToolCall, broken)
 	}
 	asked := c.modelOf(s)
 	if a.Model != "" && asked != "" && a.Model != asked {

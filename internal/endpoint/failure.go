@@ -16,24 +16,25 @@ type failure struct {
 }
 
 // reported returns what the server says went wrong and the code it gives inside the body, 0 for none. bare says
-// that the body has no choices, so that a lone message or detail is an error too.
+// that the body has no choices, so that a lone message or detail is an error too. The message is neither redacted
+// nor bounded: redact first, because a key that is cut in two is found no more.
 func (f failure) reported(bare bool) (msg string, code int, bad bool) {
 	switch {
 	case word(f.Object) == "error": // older vLLM
-		return shorten(word(f.Message), 300), number(f.Code), true
+		return word(f.Message), httpCode(f.Code), true
 	case present(f.Error):
 		var e struct {
 			Message json.RawMessage `json:"message"`
 			Code    json.RawMessage `json:"code"`
 		}
 		if json.Unmarshal(f.Error, &e) == nil && present(e.Message) {
-			return shorten(word(e.Message), 300), number(e.Code), true
+			return word(e.Message), httpCode(e.Code), true
 		}
-		return shorten(word(f.Error), 300), number(f.Code), true
+		return word(f.Error), httpCode(f.Code), true
 	case bare && present(f.Detail):
-		return shorten(word(f.Detail), 300), number(f.Code), true
+		return word(f.Detail), httpCode(f.Code), true
 	case bare && present(f.Message) && present(f.Code):
-		return shorten(word(f.Message), 300), number(f.Code), true
+		return word(f.Message), httpCode(f.Code), true
 	}
 	return "", 0, false
 }
@@ -65,8 +66,8 @@ func word(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// number reads a code given as a number or in a string; 0 when it is neither.
-func number(raw json.RawMessage) int {
+// httpCode reads a code given as a number or in a string; 0 when it is neither.
+func httpCode(raw json.RawMessage) int {
 	n, err := strconv.Atoi(word(raw))
 	if err != nil || n < 100 || n > 599 {
 		return 0

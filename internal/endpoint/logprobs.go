@@ -5,23 +5,45 @@ import (
 	"fmt"
 	"math"
 	"sort"
+	"strconv"
 )
 
-// Numbers are pointers: null and other types leave them nil, which is NaN.
+// number is a JSON number, or not there: null and other types leave ok false. A *float64 would be 0 for a text,
+// because encoding/json sets the pointer before it finds the type wrong.
+type number struct {
+	v  float64
+	ok bool
+}
+
+// UnmarshalJSON never fails.
+func (n *number) UnmarshalJSON(b []byte) error {
+	v, err := strconv.ParseFloat(string(b), 64)
+	*n = number{v, err == nil}
+	return nil
+}
+
+// orNaN is the value, NaN where there is none.
+func (n number) orNaN() float64 {
+	if !n.ok {
+		return math.NaN()
+	}
+	return n.v
+}
+
 type contentToken struct {
-	Token   string   `json:"token"`
-	Spelled []int    `json:"bytes"`
-	Logprob *float64 `json:"logprob"`
+	Token   string `json:"token"`
+	Spelled []int  `json:"bytes"`
+	Logprob number `json:"logprob"`
 	Top     []struct {
-		Token   string   `json:"token"`
-		Logprob *float64 `json:"logprob"`
+		Token   string `json:"token"`
+		Logprob number `json:"logprob"`
 	} `json:"top_logprobs"`
 }
 
 type legacyTokens struct {
-	Tokens   []string              `json:"tokens"`
-	Logprobs []*float64            `json:"token_logprobs"`
-	Top      []map[string]*float64 `json:"top_logprobs"`
+	Tokens   []string            `json:"tokens"`
+	Logprobs []number            `json:"token_logprobs"`
+	Top      []map[string]number `json:"top_logprobs"`
 }
 
 // logprobs is both shapes in one.
@@ -44,7 +66,7 @@ func (r *reply) logprobs(v *logprobs, data []byte) {
 	}
 	for _, c := range v.Content {
 		r.shape = ShapeContent
-		t := Token{Text: c.Token, Logprob: value(c.Logprob)}
+		t := Token{Text: c.Token, Logprob: c.Logprob.orNaN()}
 		for _, b := range c.Spelled {
 			t.Bytes = append(t.Bytes, byte(b))
 		}
@@ -52,7 +74,7 @@ func (r *reply) logprobs(v *logprobs, data []byte) {
 			t.Top = make([]Alternative, 0, len(c.Top))
 		}
 		for _, alt := range c.Top {
-			t.Top = append(t.Top, Alternative{alt.Token, value(alt.Logprob)})
+			t.Top = append(t.Top, Alternative{alt.Token, alt.Logprob.orNaN()})
 		}
 		r.token(t)
 	}
@@ -60,22 +82,15 @@ func (r *reply) logprobs(v *logprobs, data []byte) {
 		r.shape = ShapeLegacy
 		t := Token{Text: tok, Logprob: math.NaN()}
 		if i < len(v.Logprobs) {
-			t.Logprob = value(v.Logprobs[i])
+			t.Logprob = v.Logprobs[i].orNaN()
 		}
 		if i < len(v.Top) {
 			for s, p := range v.Top[i] {
-				t.Top = append(t.Top, Alternative{s, value(p)})
+				t.Top = append(t.Top, Alternative{s, p.orNaN()})
 			}
 		}
 		r.token(t)
 	}
-}
-
-func value(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
 }
 
 func (r *reply) token(t Token) {

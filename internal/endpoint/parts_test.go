@@ -173,6 +173,43 @@ func TestKeyInPieces(t *testing.T) {
 	}
 }
 
+// A key across the place where a quotation is cut leaves no beginning of itself, wherever it stands.
+func TestKeyAtTheEndOfAQuotation(t *testing.T) {
+	const key = "sk-canary-0123456789"
+	for at := range 400 {
+		filler := strings.Repeat("x", at)
+		for name, row := range map[string]struct {
+			status     int
+			kind, body string
+		}{
+			"status":        {500, "", `{"error":{"message":"` + filler + key + `"}}`},
+			"status, plain": {502, "", filler + key},
+			"body":          {200, "", `{"error":"` + filler + key + `"}`},
+			"no JSON":       {200, "", filler + key},
+			"stream":        {200, "text/event-stream", `data: {"error":"` + filler + key + `"}` + "\n\n"},
+			"junk":          {200, "text/event-stream", "data: " + filler + key + "\n\n"},
+			"arguments":     {200, "", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"` + filler + key + `"}}]}}]}`},
+			"odd content":   {200, "", `{"choices":[{"message":{"content":{"` + filler + `":"` + key + `"}}}]}`},
+		} {
+			c, err := New(Options{BaseURL: "http://engine.test", APIKey: key, Model: "m", Limits: Limits{MaxTries: 1}, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+				return respond(row.status, http.Header{"Content-Type": {row.kind}, "Server": {filler + key}}, strings.NewReader(row.body)), nil
+			})})
+			require.NoError(t, err)
+			a, err := c.Chat(t.Context(), hello())
+			said := a.Exchange.Server + string(a.Exchange.Response)
+			if err != nil {
+				said += err.Error()
+			}
+			for _, n := range a.Notes {
+				said += n.Detail
+			}
+			if strings.Contains(said, key[:6]) {
+				t.Fatalf("%s at %d: %s", name, at, said)
+			}
+		}
+	}
+}
+
 // A large answer is read as it comes and not kept; a refusal of the same route is an error.
 func TestNativeStream(t *testing.T) {
 	const size = 8 << 20

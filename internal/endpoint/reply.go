@@ -11,8 +11,9 @@ import (
 // finish reason, and of each count the value seen last.
 type reply struct {
 	stream   bool
-	events   int // with choices
-	pieces   int // of text, thoughts or tool calls
+	redact   redactor // for what errors and notes quote
+	events   int      // with choices
+	pieces   int      // of text, thoughts or tool calls
 	model    string
 	content  joined
 	thoughts joined
@@ -88,7 +89,7 @@ type event struct {
 }
 
 type choice struct {
-	Index    *int            `json:"index"`
+	Index    number          `json:"index"`
 	Text     json.RawMessage `json:"text"`
 	Delta    *turn           `json:"delta"`
 	Message  *turn           `json:"message"`
@@ -117,12 +118,12 @@ func (r *reply) add(data []byte) error {
 	}
 	if err != nil && !oddType(err) {
 		if r.stream {
-			return fmt.Errorf("endpoint: stream event %d is no valid JSON (%q): %w", r.events, shorten(string(data), 80), err)
+			return fmt.Errorf("endpoint: stream event %d is no valid JSON (%q): %w", r.events, r.quote(data), err)
 		}
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(data)) {
 			return &TruncatedError{Got: int64(len(data)), Nothing: len(data) == 0, Why: "the body ends in the middle: " + err.Error()}
 		}
-		return fmt.Errorf("endpoint: the answer is no valid JSON (%q): %w", shorten(string(data), 80), err)
+		return fmt.Errorf("endpoint: the answer is no valid JSON (%q): %w", r.quote(data), err)
 	}
 	if err != nil {
 		r.note(NoteOddTypes, err.Error())
@@ -146,7 +147,7 @@ func (r *reply) add(data []byte) error {
 		r.events++
 	}
 	for _, c := range ev.Choices {
-		if c.Index != nil && *c.Index != 0 {
+		if c.Index.ok && c.Index.v != 0 {
 			continue
 		}
 		r.usage.take(c.Usage)
@@ -198,9 +199,12 @@ func (r *reply) piece(to *joined, raw json.RawMessage) {
 		r.pieces++
 	}
 	if odd {
-		r.note(NoteOddTypes, fmt.Sprintf("a text is neither a string nor a list of parts: %q", shorten(string(raw), 80)))
+		r.note(NoteOddTypes, fmt.Sprintf("a text is neither a string nor a list of parts: %q", r.quote(raw)))
 	}
 }
+
+// quote is the beginning of something, without the key: redacted before it is cut.
+func (r *reply) quote(b []byte) string { return shorten(string(r.redact.bytes(b)), 80) }
 
 // note keeps the first of each slug.
 func (r *reply) note(slug, detail string) {
@@ -218,14 +222,14 @@ func (u *Usage) take(raw json.RawMessage) {
 		return
 	}
 	var v struct {
-		Prompt     *float64 `json:"prompt_tokens"`
-		Completion *float64 `json:"completion_tokens"`
-		Reasoning  *float64 `json:"reasoning_tokens"` // SGLang
+		Prompt     number `json:"prompt_tokens"`
+		Completion number `json:"completion_tokens"`
+		Reasoning  number `json:"reasoning_tokens"` // SGLang
 		PromptMore *struct {
-			Cached *float64 `json:"cached_tokens"`
+			Cached number `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 		CompletionMore *struct {
-			Reasoning *float64 `json:"reasoning_tokens"`
+			Reasoning number `json:"reasoning_tokens"`
 		} `json:"completion_tokens_details"`
 	}
 	if err := json.Unmarshal(raw, &v); err != nil && !oddType(err) {
@@ -245,16 +249,16 @@ func (u *Usage) take(raw json.RawMessage) {
 // timings reads llama.cpp's count of reused tokens.
 func (u *Usage) timings(raw json.RawMessage) {
 	var v struct {
-		Cached *float64 `json:"cache_n"`
+		Cached number `json:"cache_n"`
 	}
 	if present(raw) && json.Unmarshal(raw, &v) == nil && !u.Cached.Known {
 		set(&u.Cached, v.Cached)
 	}
 }
 
-func set(c *Count, v *float64) {
-	if v != nil && *v >= 0 && *v < math.MaxInt32 {
-		*c = Count{int(*v), true}
+func set(c *Count, n number) {
+	if n.ok && n.v >= 0 && n.v < math.MaxInt32 {
+		*c = Count{int(n.v), true}
 	}
 }
 

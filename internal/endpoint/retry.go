@@ -65,13 +65,13 @@ func (t *transport) sendFailed(ctx context.Context, err error, host string, afte
 func (t *transport) statusFailed(res *http.Response, body []byte, c *call) error {
 	msg, code, found := errorObject(body)
 	if !found {
-		msg = shorten(strings.TrimSpace(string(body)), 300)
+		msg = strings.TrimSpace(string(body))
 	}
 	if loc := res.Header.Get("Location"); res.StatusCode/100 == 3 && loc != "" {
 		// Following would send the key to a host the user did not name.
 		msg = fmt.Sprintf("it redirects to %q: set OPENAI_BASE_URL to the final address", loc)
 	}
-	failure := &StatusError{Status: res.StatusCode, Code: code, Message: t.redact.text(msg), Where: "status", fits: fitsOf(body)}
+	failure := &StatusError{Status: res.StatusCode, Code: code, Message: shorten(t.redact.text(msg), 300), Where: "status", fits: fitsOf(body)}
 	shed := failure.shed()
 	if shed {
 		t.sheds.Add(1)
@@ -97,7 +97,7 @@ func (t *transport) bodyFailed(err error, status int, c *call) error {
 	if !ok {
 		return backoff.Permanent(err)
 	}
-	s.Status, s.Message = status, t.redact.text(s.Message)
+	s.Status, s.Message = status, shorten(t.redact.text(s.Message), 300)
 	if s.shed() {
 		t.sheds.Add(1)
 		c.out.Sheds++

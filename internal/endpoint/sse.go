@@ -109,7 +109,7 @@ func (s *sse) dispatch(r *reply) (done bool, err error) {
 		return false, err
 	}
 	if failed {
-		return false, &StatusError{Message: shorten(string(trimmed), 300), Where: "stream"}
+		return false, &StatusError{Message: string(trimmed), Where: "stream"}
 	}
 	return false, nil
 }

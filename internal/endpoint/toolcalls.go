@@ -8,8 +8,8 @@ import (
 // toolDelta is one piece of a tool call, or a whole one. Index and ID are unreliable: some servers send index 0
 // for every call, none at all, or the id with the first piece only; some repeat the name with every piece.
 type toolDelta struct {
-	Index    *int            `json:"index"`
-	ID       *string         `json:"id"`
+	Index    number          `json:"index"`
+	ID       json.RawMessage `json:"id"`
 	Function json.RawMessage `json:"function"`
 }
 
@@ -22,18 +22,11 @@ type calls struct {
 func (c *calls) add(deltas []toolDelta) {
 	for _, d := range deltas {
 		var f struct {
-			Name *string         `json:"name"`
+			Name json.RawMessage `json:"name"`
 			Args json.RawMessage `json:"arguments"`
 		}
 		_ = json.Unmarshal(d.Function, &f) // a function of another shape leaves both empty: the call stays without a name
-		name, args := "", argText(f.Args)
-		if f.Name != nil {
-			name = *f.Name
-		}
-		id := ""
-		if d.ID != nil {
-			id = *d.ID
-		}
+		name, id, args := argText(f.Name), argText(d.ID), argText(f.Args)
 		i := c.find(id, d.Index, name, args)
 		t := &c.list[i]
 		if t.ID == "" {
@@ -47,7 +40,7 @@ func (c *calls) add(deltas []toolDelta) {
 }
 
 // find returns the place of the call that a piece belongs to, a new one when it begins a call.
-func (c *calls) find(id string, index *int, name, args string) int {
+func (c *calls) find(id string, index number, name, args string) int {
 	if id != "" {
 		for i := range c.list {
 			if c.list[i].ID == id {
@@ -57,10 +50,10 @@ func (c *calls) find(id string, index *int, name, args string) int {
 		return c.open(index)
 	}
 	last := len(c.list) - 1
-	if index != nil {
+	if index.ok {
 		found := -1
 		for i, at := range c.index {
-			if at == *index {
+			if at == int(index.v) {
 				found = i // the latest, for servers that send index 0 for all
 			}
 		}
@@ -80,19 +73,20 @@ func (c *calls) find(id string, index *int, name, args string) int {
 	return last
 }
 
-func (c *calls) open(index *int) int {
+func (c *calls) open(index number) int {
 	at := -1
-	if index != nil {
-		at = *index
+	if index.ok {
+		at = int(index.v)
 	}
 	c.list, c.index = append(c.list, ToolCall{}), append(c.index, at)
 	return len(c.list) - 1
 }
 
-// done returns the calls with their validity; nil when there are none.
-func (c *calls) done() (list []ToolCall, broken string) {
+// done returns the calls, redacted, with their validity; nil when there are none.
+func (c *calls) done(redact func(string) string) (list []ToolCall, broken string) {
 	for i := range c.list {
 		t := &c.list[i]
+		t.ID, t.Name, t.Arguments = redact(t.ID), redact(t.Name), redact(t.Arguments)
 		if t.Valid = isObject(t.Arguments); !t.Valid && broken == "" {
 			broken = fmt.Sprintf("the arguments of tool call %d (%q) are no JSON object: %q", i, t.Name, shorten(t.Arguments, 80))
 		}
@@ -105,7 +99,8 @@ func isObject(s string) bool {
 	return json.Unmarshal([]byte(s), &v) == nil && v != nil
 }
 
-// argText is the text of arguments, which the API gives as a string and some servers as an object.
+// argText is the text of arguments, which the API gives as a string and some servers as an object; of an id or a
+// name in the same way.
 func argText(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" {

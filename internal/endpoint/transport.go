@@ -115,7 +115,7 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	}
 	defer func() { _ = res.Body.Close() }()
 
-	c.out.Status, c.out.Server = res.StatusCode, t.redact.text(shorten(res.Header.Get("Server"), 80))
+	c.out.Status, c.out.Server = res.StatusCode, shorten(t.redact.text(res.Header.Get("Server")), 80)
 	c.out.Stream, c.out.Comments = false, 0
 	err = t.read(&meter{r: res.Body, watch: watch, ctx: ctx}, c, res)
 	c.out.Wait, c.out.First, c.out.Total = since(began, watch.first), since(began, watch.text), time.Since(began)
@@ -147,7 +147,7 @@ func (t *transport) read(in *meter, c *call, res *http.Response) error {
 	}
 	c.out.Stream = true
 	s := &sse{in: in, lines: lines, limit: t.limits.MaxBody}
-	r := &reply{stream: true}
+	r := &reply{stream: true, redact: t.redact}
 	err := s.read(r, in.watch.said)
 	c.out.Comments, c.out.Events = s.comments, r.events
 	c.out.Response = t.redact.stream(s.kept.Bytes(), r)
@@ -166,7 +166,7 @@ func (t *transport) whole(b []byte, c *call, status int) error {
 		c.body = t.redact.bytes(b)
 		return nil
 	}
-	r := &reply{}
+	r := &reply{redact: t.redact}
 	if err := r.add(b); err != nil {
 		return t.bodyFailed(err, status, c)
 	}
