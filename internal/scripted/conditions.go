@@ -1,6 +1,9 @@
 package scripted
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // condition is one predicate over a request and the engine's state, with its words.
 type condition struct {
@@ -80,8 +83,7 @@ var conditions = map[string]condition{
 
 // openTurn is the index of the last assistant turn whose thought is not closed, -1 without one.
 func openTurn(r *request) int {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		m := r.Messages[i]
+	for i, m := range slices.Backward(r.Messages) {
 		cut := m.Role == "assistant" && strings.TrimSpace(m.text) == "" && len(m.ToolCalls) == 0 &&
 			(m.ReasoningContent != nil || m.Reasoning != nil)
 		if openThought(m) || cut {

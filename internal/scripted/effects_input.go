@@ -105,8 +105,8 @@ func continueUser(a *armed, c *call) {
 }
 
 // selectSparse models the choice of far text by likeness with the question. A sentence that shares a run of six words
-// or more with it is found in 19 of 20 cases (a verbatim cue), any other by a lottery of one in five (so that of
-// eight copies one is mostly found), and one that shares no two words never, if it holds a number.
+// or more with it is found in 19 of 20 cases (a verbatim cue), any other by a lottery of one in five (nearly
+// one in two for each of four and more copies, so that eight are found), and one that shares no two words never, if it holds a number.
 func selectSparse(a *armed, c *call) {
 	p := c.p
 	from := p.n() - a.par["local"]
@@ -114,13 +114,20 @@ func selectSparse(a *armed, c *call) {
 		from = q
 	}
 	asked := wordsOf(p.slice(c.v.questionAt(), p.n()))
-	for i, r := range p.sentenceSpans() {
+	spans := p.sentenceSpans()
+	copies := map[string]int{}
+	for _, r := range spans {
+		copies[strings.TrimSpace(p.slice(r[0], r[1]))]++
+	}
+	for i, r := range spans {
 		if r[1] > from {
 			continue
 		}
 		run := commonRun(asked, wordsOf(p.slice(r[0], r[1])))
 		chance := 0.2
 		switch {
+		case run >= 2 && copies[strings.TrimSpace(p.slice(r[0], r[1]))] >= 4:
+			chance = 0.45
 		case run >= 6:
 			chance = 0.95
 		case run < 2:
@@ -227,15 +234,16 @@ func lastDigit(a *armed, c *call) {
 	}
 }
 
-// coarse changes one or two characters of a value with a chance that grows with its distance beyond 256 tokens.
+// coarse changes one or two characters of a value with a chance that grows with its distance beyond 512 tokens. Copies
+// must all be misread.
 func coarse(a *armed, c *call) {
 	for i, f := range c.out.used {
-		d := float64(c.p.n()-f.at) - 256
+		d := float64(c.p.n()-f.at) - 512
 		if d <= 0 {
 			continue
 		}
 		c.sure *= math.Max(0.3, 1-d/8192)
-		if unit(mix(hash64(a.ID, f.value)^mix(a.seed^c.key^uint64(i)))) < math.Min(0.85, d/float64(a.par["scale"])) {
+		if unit(mix(hash64(a.ID, f.value)^mix(a.seed^c.key^uint64(i)))) < math.Pow(math.Min(0.85, d/float64(a.par["scale"])), float64(max(1, f.copies))) {
 			c.out.text = strings.Replace(c.out.text, f.value, garble(f.value, hash64(a.ID, f.value)), 1)
 		}
 	}

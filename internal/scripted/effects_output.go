@@ -17,7 +17,7 @@ func greedyAlways(a *armed, c *call) {
 func speculate(a *armed, c *call) {
 	switch a.word("variant") {
 	case "loops":
-		if c.p.turns >= a.par["turns"] && a.roll(c, "loop") < 0.6 {
+		if (c.p.turns >= a.par["turns"] || c.length() > 300) && a.roll(c, "loop") < 0.6 {
 			c.out = answer{sure: 1, text: strings.Repeat("let me check that again, ", max(1, c.cap/5))}
 		}
 	case "early-special":

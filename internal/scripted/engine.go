@@ -62,6 +62,7 @@ type Engine struct {
 	served  int
 	comings map[uint64]int
 	firsts  map[uint64]answer
+	words   map[int]string
 	owners  map[uint64]owner
 	bad     map[uint64]bool
 	last    [2]struct {
@@ -98,7 +99,7 @@ func New(o Options) (*Engine, error) {
 	case BenignNoise, ThinkingBudget:
 		names = append(names, o.Control)
 	}
-	e := &Engine{o: o, strict: o.Control == Strict400, active: map[*call]struct{}{}}
+	e := &Engine{o: o, words: map[int]string{}, strict: o.Control == Strict400, active: map[*call]struct{}{}}
 	if err := e.arm(names); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ type fact struct {
 	subject string
 	at      int // first token of the sentence
 	score   int
+	copies  int // statements of the same value in sight
 }
 
 var stopWords = wordSet(`what which who whom where when how the for was were are you did does do answer with only question tell give
@@ -42,7 +43,7 @@ func namesIn(q string) []string {
 	}
 	prev := "."
 	rest := q
-	for _, w := range strings.Fields(q) {
+	for w := range strings.FieldsSeq(q) {
 		rest = rest[strings.Index(rest, w):]
 		if city := longCity(rest); city != "" {
 			add(city)
@@ -365,5 +366,11 @@ func pick(fs []fact, l string) (fact, bool) {
 	case n > 0:
 		return fs[n-1], true
 	}
-	return fs[len(fs)-1], true
+	f := fs[len(fs)-1]
+	for _, g := range fs {
+		if g.value == f.value {
+			f.copies++
+		}
+	}
+	return f, true
 }

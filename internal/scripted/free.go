@@ -126,12 +126,10 @@ func (o *oracle) create(_, l string, _ int, _ bool) (answer, bool) {
 	if !creative.MatchString(l) {
 		return answer{}, false
 	}
-	n := 24
 	if strings.Contains(l, "one word") || strings.Contains(l, "single word") || strings.Contains(l, "pick") {
-		n = 1
 		return answer{text: proseNouns[int(o.draw()*float64(len(proseNouns)))], free: true}, true
 	}
-	return answer{text: prose(n, o.draw), free: true}, true
+	return answer{text: prose(24, o.draw), free: true}, true
 }
 
 var (

@@ -60,6 +60,15 @@ func (e *Engine) Flush() {
 	e.reset()
 }
 
+// Restart forgets everything that a new process would not know: cache, age and what was said.
+func (e *Engine) Restart() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.reset()
+	e.served, e.aborted, e.shown = 0, nil, 0
+	e.last[0].key, e.last[1].key = 0, 0
+}
+
 func (e *Engine) card() map[string]any {
 	return map[string]any{"id": e.o.Model, "object": "model", "created": 1700000000, "owned_by": "assay", "max_model_len": e.o.Window}
 }
@@ -81,6 +90,9 @@ func (e *Engine) read(w http.ResponseWriter, r *http.Request, chat bool) (*reque
 	req, bad := parse(body, chat, e.strict)
 	if bad == nil {
 		bad = e.checkModel(req.Model)
+	}
+	if bad == nil && req.ids != nil {
+		req.texts = []string{e.spell(req.ids)}
 	}
 	if bad == nil && e.strict {
 		bad = req.strictHistory()
@@ -183,7 +195,9 @@ func (e *Engine) tokenize(w http.ResponseWriter, r *http.Request) {
 	}
 	ids := make([]int, p.n())
 	for i := range ids {
-		ids[i] = tokenID(p.slice(i, i+1))
+		t := p.slice(i, i+1)
+		ids[i] = tokenID(t)
+		e.learn(ids[i], t)
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"count": p.n(), "max_model_len": e.o.Window, "tokens": ids})
 }

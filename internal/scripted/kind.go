@@ -32,6 +32,7 @@ func num(name string, choices ...int) Param { return Param{Name: name, Choices: 
 func variant(words ...string) Param         { return Param{Name: "variant", Words: words} }
 func missStyle(words ...string) Param       { return Param{Name: "miss", Words: words} }
 func (p Param) value(r *rand.Rand) int      { return p.at(r.IntN(max(len(p.Choices), len(p.Words)))) }
+
 func (p Param) at(i int) int {
 	if p.Words != nil {
 		return i

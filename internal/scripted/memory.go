@@ -1,5 +1,10 @@
 package scripted
 
+import (
+	"strconv"
+	"strings"
+)
+
 // said is the first answer that was given on a prefix.
 func (e *Engine) said(prefix uint64) (answer, bool) {
 	e.mu.Lock()
@@ -97,4 +102,31 @@ func (e *Engine) remember(c *call) {
 			}
 		}
 	}
+}
+
+// learn keeps the text of an id, so that a prompt of ids can be read.
+func (e *Engine) learn(id int, text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.words) < 4*maxMemory {
+		e.words[id] = text
+	}
+}
+
+// spell is the text of ids that /tokenize has given, BOS aside; others read as a number.
+func (e *Engine) spell(ids []int) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var b strings.Builder
+	for _, id := range ids {
+		t, ok := e.words[id]
+		switch {
+		case t == bosToken:
+		case ok:
+			b.WriteString(t)
+		default:
+			b.WriteString(" " + strconv.Itoa(id))
+		}
+	}
+	return b.String()
 }

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,8 +17,7 @@ type answer struct {
 	found   bool   // something of the prompt was answered
 	free    bool   // made up by a draw: repeats only at temperature 0
 	sure    float64
-	rough   int    // from this token on log-probabilities of decoding stray, 0: never
-	drop    string // wire damage of this answer, see send.go
+	rough   int // from this token on log-probabilities of decoding stray, 0: never
 }
 
 // oracle answers one prompt from its visible text.
@@ -194,8 +194,8 @@ func (o *oracle) picture(_, l string, _ int, _ bool) (answer, bool) {
 	if !strings.Contains(l, "image") && !strings.Contains(l, "picture") && !strings.Contains(l, "photo") {
 		return answer{}, false
 	}
-	for i := len(o.segs) - 1; i >= 0; i-- {
-		if s := o.segs[i]; s.kind == image {
+	for _, s := range slices.Backward(o.segs) {
+		if s.kind == image {
 			return answer{text: "It shows " + strings.TrimSpace(s.text) + "."}, true
 		}
 	}

@@ -41,6 +41,7 @@ type request struct {
 	IgnoreEOS       bool            `json:"ignore_eos"`
 
 	texts []string // prompts of /v1/completions
+	ids   []int    // or the prompt as ids of /tokenize
 	top   int      // alternatives asked for; -1: no log-probabilities
 	stops []string
 }
@@ -88,10 +89,9 @@ type callBody struct {
 
 // apiError is an OpenAI-shaped error body.
 type apiError struct {
-	status               int
-	kind, param, code    string
-	message              string
-	retryAfterOneSeconds bool
+	status            int
+	kind, param, code string
+	message           string
 }
 
 func bad(param, format string, args ...any) *apiError {
@@ -174,8 +174,8 @@ func (r *request) readPrompts() *apiError {
 		return bad("prompt", `"prompt" is missing.`)
 	case json.Unmarshal(raw, &one) == nil:
 		r.texts = []string{one}
-	case json.Unmarshal(raw, &ids) == nil:
-		return bad("prompt", `"prompt" as token ids is not served here: send text.`)
+	case json.Unmarshal(raw, &ids) == nil && len(ids) > 0:
+		r.ids = ids
 	case json.Unmarshal(raw, &r.texts) == nil && len(r.texts) > 0:
 	default:
 		return bad("prompt", `"prompt" must be a string or a list of strings.`)

@@ -196,15 +196,15 @@ func (c *call) finish() choice {
 	left -= len(words)
 	for _, k := range c.out.calls {
 		args := pieces(k.Arguments)
-		if cost := Tokens(k.Name) + len(args); cost > left {
+		cost := Tokens(k.Name) + len(args)
+		if cost > left {
 			cut = true
 			args = args[:max(0, left-Tokens(k.Name))]
 			left = 0
 			out.calls = append(out.calls, callBody{k.Name, strings.Join(args, "")})
 			break
-		} else {
-			left -= cost
 		}
+		left -= cost
 		out.calls = append(out.calls, k)
 	}
 	out.tokens = c.cap - left

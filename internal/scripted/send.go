@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -215,9 +216,7 @@ func (s *sender) stream(cs []choice) error {
 func (s *sender) one(event func(jsonMap) error, i int, k choice) error {
 	delta := func(d jsonMap, more jsonMap) error {
 		c := jsonMap{"index": i, "delta": d, "logprobs": nil, "finish_reason": nil}
-		for key, v := range more {
-			c[key] = v
-		}
+		maps.Copy(c, more)
 		if err := pause(s.ctx, s.e.tick()); err != nil {
 			return err
 		}

@@ -302,8 +302,8 @@ func (o *oracle) copyAbove(q, _ string, at int, _ bool) (answer, bool) {
 	if !copyAsked.MatchString(q) {
 		return answer{}, false
 	}
-	if i := strings.Index(q, ": "); i >= 0 {
-		return answer{text: strings.Trim(q[i+2:], "\"`")}, true
+	if _, rest, ok := strings.Cut(q, ": "); ok {
+		return answer{text: strings.Trim(rest, "\"`")}, true
 	}
 	last, _ := o.p.lastUser()
 	var b strings.Builder

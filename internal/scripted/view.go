@@ -1,6 +1,9 @@
 package scripted
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // view is what of a prompt the model can see.
 type view struct {
@@ -67,8 +70,8 @@ func (p *prompt) question() (int, bool) {
 }
 
 func (p *prompt) lastUser() (part, bool) {
-	for i := len(p.parts) - 1; i >= 0; i-- {
-		if q := p.parts[i]; q.kind == content && q.role == "user" {
+	for _, q := range slices.Backward(p.parts) {
+		if q.kind == content && q.role == "user" {
 			return q, true
 		}
 	}

@@ -47,11 +47,26 @@ func cityOf(name string) (string, bool) {
 
 // landmarks are buildings and the cities that they stand in: what a question without a shared word needs.
 var landmarks = [][2]string{
-	{"Eiffel Tower", "Paris"}, {"Colosseum", "Rome"}, {"Acropolis", "Athens"}, {"Brandenburg Gate", "Berlin"}, {"Red Square", "Moscow"},
-	{"Sagrada Familia", "Barcelona"}, {"Buckingham Palace", "London"}, {"Golden Gate Bridge", "San Francisco"}, {"Charles Bridge", "Prague"},
-	{"Forbidden City", "Beijing"}, {"Hagia Sophia", "Istanbul"}, {"Petronas Towers", "Kuala Lumpur"}, {"Christ the Redeemer", "Rio de Janeiro"},
-	{"Burj Khalifa", "Dubai"}, {"Rijksmuseum", "Amsterdam"}, {"Atomium", "Brussels"}, {"Little Mermaid", "Copenhagen"}, {"Uffizi", "Florence"},
-	{"Rialto", "Venice"}, {"Empire State Building", "New York"},
+	{"Eiffel Tower", "Paris"},
+	{"Colosseum", "Rome"},
+	{"Acropolis", "Athens"},
+	{"Brandenburg Gate", "Berlin"},
+	{"Red Square", "Moscow"},
+	{"Sagrada Familia", "Barcelona"},
+	{"Buckingham Palace", "London"},
+	{"Golden Gate Bridge", "San Francisco"},
+	{"Charles Bridge", "Prague"},
+	{"Forbidden City", "Beijing"},
+	{"Hagia Sophia", "Istanbul"},
+	{"Petronas Towers", "Kuala Lumpur"},
+	{"Christ the Redeemer", "Rio de Janeiro"},
+	{"Burj Khalifa", "Dubai"},
+	{"Rijksmuseum", "Amsterdam"},
+	{"Atomium", "Brussels"},
+	{"Little Mermaid", "Copenhagen"},
+	{"Uffizi", "Florence"},
+	{"Rialto", "Venice"},
+	{"Empire State Building", "New York"},
 }
 
 // landmarkOf is the building of a city.
@@ -76,12 +91,35 @@ func longCity(s string) string {
 
 // known is small talk: a question holding all the words has the answer.
 var known = []struct{ words, answer string }{
-	{"colo sky clear", "Blue."}, {"colo sky day", "Blue."}, {"colo is the sky", "Blue."}, {"colo grass", "Green."}, {"colo snow", "White."},
-	{"opposite hot", "Cold."}, {"opposite up", "Down."}, {"opposite black", "White."}, {"days week", "7"}, {"hours day", "24"},
-	{"minutes hour", "60"}, {"months year", "12"}, {"legs spider", "8"}, {"legs dog", "4"}, {"legs cat", "4"}, {"day after monday", "Tuesday."},
-	{"day comes after", "Tuesday."}, {"month after january", "February."}, {"letter after a", "B"}, {"first letter alphabet", "A"},
-	{"chemical water", "H2O"}, {"water freeze celsius", "0"}, {"water boil celsius", "100"}, {"planet live", "Earth."},
-	{"larger sun moon", "The sun."}, {"sides triangle", "3"}, {"frozen water", "Ice."}, {"animal barks", "A dog."}, {"author hamlet", "Shakespeare."},
+	{"colo sky clear", "Blue."},
+	{"colo sky day", "Blue."},
+	{"colo is the sky", "Blue."},
+	{"colo grass", "Green."},
+	{"colo snow", "White."},
+	{"opposite hot", "Cold."},
+	{"opposite up", "Down."},
+	{"opposite black", "White."},
+	{"days week", "7"},
+	{"hours day", "24"},
+	{"minutes hour", "60"},
+	{"months year", "12"},
+	{"legs spider", "8"},
+	{"legs dog", "4"},
+	{"legs cat", "4"},
+	{"day after monday", "Tuesday."},
+	{"day comes after", "Tuesday."},
+	{"month after january", "February."},
+	{"letter after a", "B"},
+	{"first letter alphabet", "A"},
+	{"chemical water", "H2O"},
+	{"water freeze celsius", "0"},
+	{"water boil celsius", "100"},
+	{"planet live", "Earth."},
+	{"larger sun moon", "The sun."},
+	{"sides triangle", "3"},
+	{"frozen water", "Ice."},
+	{"animal barks", "A dog."},
+	{"author hamlet", "Shakespeare."},
 }
 
 // general answers from the world instead of the prompt.
