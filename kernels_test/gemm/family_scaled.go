@@ -38,7 +38,7 @@ var block = bench.Family{
 		{ID: "rows-reversed", Why: "rows in another order give the same results in that order", Shapes: sweep(24, 160, nil, 40), Contracts: []string{"fp32"}, Relate: reversed(rowsOfScaled, nil)},
 		{ID: "column-major-scales", Why: "scales with the rows innermost, as TMA wants them", Shapes: sweep(136, 300, nil, 9), Contracts: []string{"fp32"},
 			Layout: map[string]bench.Layout{"x_scale": {Lead: 4, Gap: 3, Swap: true}, "w_scale": {Gap: 2, Swap: true}}, Relate: contiguous},
-		{ID: "production", Why: "a V3.2 projection of the size of a step, sampled in N", Full: true, Shapes: []bench.Shape{dims("v32-m64-n256-k7168", 64, 256, 7168)}},
+		{ID: "production", Why: "a V3.2 projection of the size of a step, sampled in N", Full: true, Shapes: []bench.Shape{dims("v32-m64-n64-k7168", 64, 64, 7168)}},
 	}, strided(dims("m6-n140-k160", 6, 140, 160), []string{"fp32"}, map[string]bench.Layout{
 		"x": {Lead: 3, Gap: 40, Tail: 200}, "w": {Lead: 5, Gap: 16, Tail: 130}, "x_scale": {Lead: 1, Gap: 2, Tail: 5}, "w_scale": {Lead: 2, Gap: 1, Tail: 5},
 	}, "x", "w", "x_scale", "w_scale")...),

@@ -31,9 +31,9 @@ type style struct {
 	carry  func(v float32) float32 // what the running sum is rounded to besides fp32; nil for nothing
 	read   func(v float32) float32 // how an operand is rounded before the product; nil as stored
 	three  func(v float32) (hi, lo float32)
-	small  summing // sum of the two small products of three; nil as the large one
-	exact  bool    // float64 throughout
-	alpha1 bool    // the global factor enters with the scales, not at the end
+	cut    bool // the small products of three are added onto the large sum, which is cut each time
+	exact  bool // float64 throughout
+	alpha1 bool // the global factor enters with the scales, not at the end
 	store  func(v float32) float64
 }
 
@@ -163,11 +163,16 @@ func (s style) threeProducts(x, w []float32) float32 {
 		xh[i], xl[i] = s.three(x[i])
 		wh[i], wl[i] = s.three(w[i])
 	}
-	small := s.small
-	if small == nil {
-		small = s.sum
+	if s.cut {
+		var sum float32
+		for i := range x {
+			sum = cut32(float64(sum) + float64(xl[i])*float64(wh[i]))
+			sum = cut32(float64(sum) + float64(xh[i])*float64(wl[i]))
+			sum += float32(xh[i] * wh[i])
+		}
+		return sum
 	}
-	return small(xl, wh) + small(xh, wl) + s.sum(xh, wh)
+	return s.sum(xl, wh) + s.sum(xh, wl) + s.sum(xh, wh)
 }
 
 func (p product) multiplyExact() []float64 {

@@ -80,7 +80,7 @@ func rowFaults() []fault {
 		{row: "A2", on: []string{opBlock}, style: func(s *style) {
 			s.tensor, s.run, s.carry = &fast, 32, func(v float32) float32 { return cutTo(v, 13) }
 		}},
-		{row: "A4", on: []string{opDense}, declared: []string{"tf32x3"}, style: func(s *style) { s.three, s.small = halves(tf32Cut), towardsZero }},
+		{row: "A4", on: []string{opDense}, declared: []string{"tf32x3"}, style: func(s *style) { s.cut = true }},
 		{row: "R6", on: []string{opMasked}, quirks: quirks{tile64: true}},
 	}
 }

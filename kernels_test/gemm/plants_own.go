@@ -42,6 +42,7 @@ func ownFaults() []fault {
 		}),
 		arithmetic("operands-cut", "operands are cut to TF32, not rounded", []string{opDense}, []string{"tf32-rn"}, func(s *style) { s.read = tf32Cut }),
 		arithmetic("operands-bf16", "operands are rounded to bf16", []string{opDense}, []string{"tf32-rn", "tf32x3", "fp32"}, func(s *style) { s.read = bf16 }),
+		arithmetic("halves-cut", "operands are split into two TF32 numbers by cutting", []string{opDense}, []string{"tf32x3"}, func(s *style) { s.three = halves(tf32Cut) }),
 		arithmetic("one-tf32", "of three TF32 products one is computed", []string{opDense}, []string{"tf32x3"}, func(s *style) { s.three, s.read = nil, tf32 }),
 	}
 	last := own("last-tile-unwritten", "rows of a last tile of 64 that is not full are not written", "unwritten", []string{opDense, opBlock, opMXFP4, opNVFP4})

@@ -49,8 +49,12 @@ func variants() []bench.Variant {
 	}
 	scaled("alpha-with-scales", "fp32", style{sum: sequential, scales: oneByOne, alpha1: true})
 	scaled("exact", "", style{exact: true})
-	for _, contract := range []string{"fp32", "bf16", "fp8", "tf32x3", "fp8-hopper", "bf16-hopper"} {
-		plain("exact-"+contract, contract, style{exact: true})
+	for _, contract := range []string{"fp32", "bf16", "fp8", "tf32-rn", "tf32x3", "fp8-hopper", "bf16-hopper"} {
+		plain("exact-"+contract, contract, style{exact: true}) // more exact than declared is no fault
+	}
+	for _, contract := range []string{"tf32x3", "fp8-hopper", "bf16-hopper"} {
+		plain("fp32-as-"+contract, contract, style{sum: lanes(8)})
+		plain("fp32-sequential-as-"+contract, contract, style{sum: sequential})
 	}
 	hopper := numerics.HopperFP8(0)
 	for _, where := range []string{pairFirst, oneByOne} {
