@@ -70,9 +70,9 @@ func TestRefusals(t *testing.T) {
 func TestEveryPairServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ks := scripted.Kinds()
-		body := with(with(user(sized(700, 0.3, "p")), "tools", saveTool), "stream", true)
+		body := with(with(user(sized(500, 0.3, "p")), "tools", saveTool), "stream", true)
 		chat := chatOf(say("user", "The code for Quito is 55120."), obj{"role": "assistant", "content": "<think>open", "reasoning_content": "x"},
-			say("system", "Late."), say("user", facts+fill(1400, "q")+"Write 40 words, then the code for Quito."))
+			say("system", "Late."), say("user", facts+fill(1100, "q")+"Write 40 words, then the code for Quito."))
 		for i := range ks {
 			for j := range i {
 				e, err := scripted.New(scripted.Options{Faults: []string{ks[i].Slug, ks[j].Slug}, Seed: uint64(i*44 + j)})
@@ -81,11 +81,9 @@ func TestEveryPairServes(t *testing.T) {
 					t.Errorf("drawn: %s", d)
 				}
 				c := client(e)
-				for range 2 {
-					for _, b := range []obj{body, chat} {
-						if r := ask(t, c, b); r.status != http.StatusOK || r.finish == "" {
-							t.Errorf("%s + %s: %s", ks[i].Slug, ks[j].Slug, r.raw)
-						}
+				for _, b := range []obj{body, chat, body} {
+					if r := ask(t, c, b); r.status != http.StatusOK || r.finish == "" {
+						t.Errorf("%s + %s: %s", ks[i].Slug, ks[j].Slug, r.raw)
 					}
 				}
 			}

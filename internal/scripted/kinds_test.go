@@ -180,7 +180,7 @@ func seeds() uint64 {
 	if v, _ := os.LookupEnv("ASSAY_BUDGET"); v == "full" {
 		return 20
 	}
-	return 2
+	return 1
 }
 
 // Every kind shows under its trigger and is still without it, against the healthy engine, for parameters of several

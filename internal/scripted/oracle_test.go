@@ -51,7 +51,7 @@ func TestHealthyFindsAllKinds(t *testing.T) {
 			if kind != needle.Several && kind != needle.Nth && kind != needle.Distractors {
 				spec.Others = 3
 			}
-			for seed := range 2 * seeds() {
+			for seed := range 3 * seeds() {
 				spec.Seed = seed
 				p, err := b.Build(t.Context(), spec)
 				require.NoError(t, err)

@@ -72,7 +72,7 @@ func shares(t testing.TB, o scripted.Options) [columns]float64 {
 			out[column] += 1 / float64(of)
 		}
 	}
-	const n = 8
+	n := int(min(8, 4+seeds()/2))
 	for question, want := range map[string]string{
 		"What is the capital of France?": "Paris", "What is 17 + 25?": "42", "Reply with the word ready.": "ready",
 		"How many days are in a week?": "7", "What is the opposite of hot?": "Cold",
@@ -117,7 +117,7 @@ func TestDecisionTable(t *testing.T) {
 		t.Run(slug, func(t *testing.T) {
 			require.Len(t, row, columns)
 			seed := uint64(len(slug))
-			for s := seed; s < seed+seeds()/2; s++ {
+			for s := seed; s < seed+(seeds()+1)/2; s++ {
 				synctest.Test(t, func(t *testing.T) {
 					e := engine(t, scripted.Options{Faults: []string{slug}, Seed: s})
 					got := shares(t, scripted.Options{Faults: []string{slug}, Seed: s})
