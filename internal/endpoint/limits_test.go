@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +39,79 @@ func TestFirstByteLimitGrowsWithThePrompt(t *testing.T) {
 			t.Errorf("class %q after %d tries: %v", ClassOf(a, err), a.Exchange.Tries, err)
 		}
 	})
+}
+
+// A finished answer that is kept alive for ever ends after Limits.Linger: comments are life for what is to come only.
+func TestCommentsDoNotKeepAFinishedAnswerOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pieces := []string{`data: {"choices":[{"delta":{"content":"1"},"finish_reason":"stop"}]}` + "\n\n"}
+		for range 1000 {
+			pieces = append(pieces, ": still there\n\n")
+		}
+		c := newTest(t, func(r *http.Request) (*http.Response, error) {
+			return respond(200, http.Header{"Content-Type": {"text/event-stream"}}, &drip{ctx: r.Context(), pause: time.Second, pieces: pieces}), nil
+		}, Limits{})
+		r := hello()
+		r.Stream = true
+		began := time.Now()
+		a, err := c.Chat(t.Context(), r)
+		if got := time.Since(began); ClassOf(a, err) != OK || got != 6*time.Second {
+			t.Errorf("class %q after %s (%v), want an answer after a second and five more", ClassOf(a, err), got, err)
+		}
+	})
+}
+
+// A stream is one by what it holds, where the server does not name its type.
+func TestStreamWithoutItsType(t *testing.T) {
+	const body = `data: {"choices":[{"delta":{"content":"12"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+	for name, row := range map[string]struct {
+		kind, body string
+		stream     bool
+	}{
+		"no type":        {"", body, true},
+		"text":           {"text/plain", body, true},
+		"comments first": {"text/plain", ": hello\n\n" + body, true},
+		"byte order":     {"text/event-stream", "\ufeff" + body, true},
+		"not streamed":   {"application/json", plainAnswer, false},
+		"with blanks":    {"", "\n" + plainAnswer, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTest(t, func(*http.Request) (*http.Response, error) {
+				return respond(200, http.Header{"Content-Type": {row.kind}}, strings.NewReader(row.body)), nil
+			}, Limits{})
+			r := hello()
+			r.Stream = true
+			a, err := c.Chat(t.Context(), r)
+			require.NoError(t, err)
+			if a.Text != "12" || a.Exchange.Stream != row.stream || len(a.Exchange.Response) != len(row.body) && name != "byte order" {
+				t.Errorf("text %q, stream %v, %d of %d bytes kept", a.Text, a.Exchange.Stream, len(a.Exchange.Response), len(row.body))
+			}
+		})
+	}
+}
+
+// A stream is read to its end, so that its connection serves the next request.
+func TestStreamsShareAConnection(t *testing.T) {
+	h, err := wire.New(wire.Options{})
+	require.NoError(t, err)
+	var opened atomic.Int64
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	c, err := New(Options{BaseURL: srv.URL, Model: "wire"})
+	require.NoError(t, err)
+	for i := range 10 {
+		_, err := c.Chat(t.Context(), ChatRequest{Messages: ask("What is the code?"), Sampling: Sampling{MaxTokens: 32, Stream: i%2 == 0}})
+		require.NoError(t, err)
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d connections for 10 requests in a row, want 1", n)
+	}
 }
 
 // A connection that is lost at once is tried again; one that is lost during prefill is not.

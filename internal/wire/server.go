@@ -45,6 +45,7 @@ type Server struct {
 	routes  map[string]http.HandlerFunc
 	mu      sync.Mutex
 	seen    []Seen
+	calls   map[string]int  // by path
 	asked   int             // requests for an answer
 	refused int             // of these, by overload
 	cache   map[string]bool // salt and prompt
@@ -68,7 +69,7 @@ func New(o Options) (*Server, error) {
 	if o.Pause <= 0 {
 		o.Pause = 10 * time.Millisecond
 	}
-	s := &Server{o: o, quirks: set, cache: map[string]bool{}}
+	s := &Server{o: o, quirks: set, cache: map[string]bool{}, calls: map[string]int{}}
 	s.routes = s.identity()
 	s.routes["/v1/models"] = s.models
 	s.routes["/v1/chat/completions"] = func(w http.ResponseWriter, r *http.Request) { s.generate(w, r, true) }
@@ -84,7 +85,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mu.Lock()
+	if len(s.seen) >= mostSeen {
+		s.seen = slices.Delete(s.seen, 0, mostSeen/2)
+	}
 	s.seen = append(s.seen, Seen{r.Method, r.URL.Path, body})
+	s.calls[r.URL.Path]++
 	s.mu.Unlock()
 	h, ok := s.routes[r.URL.Path]
 	if !ok {
@@ -101,22 +106,21 @@ func bodyOf(r *http.Request) []byte {
 	return b
 }
 
-// Requests returns what arrived so far, in order.
+// mostSeen bounds what is kept of a long run.
+const mostSeen = 2048
+
+// Requests returns what arrived, in order: of a long run the last thousand or more.
 func (s *Server) Requests() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.seen)
 }
 
-// Calls counts the requests to a path.
+// Calls counts the requests to a path since New.
 func (s *Server) Calls(path string) int {
-	n := 0
-	for _, r := range s.Requests() {
-		if r.Path == path {
-			n++
-		}
-	}
-	return n
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[path]
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
