@@ -20,10 +20,10 @@ func variants() []bench.Variant {
 			})})
 		}
 	}
-	for _, n := range []int{2, 4, 8, 16, 32, 64, 128} {
+	for _, n := range []int{4, 16, 128} {
 		add(slug("lanes-%d", n), style{lanes: n})
 	}
-	for _, n := range []int{1, 2, 5, 8, 16, 32, 64} {
+	for _, n := range []int{1, 5, 16, 64} {
 		add(slug("online-tile-%d", n), style{tile: n, lanes: 8})
 	}
 	for _, n := range []int{1, 2, 3, 5, 8, 17} {
