@@ -12,7 +12,7 @@ const (
 		"fp4: channel d of token i is the e2m1 code in byte i·D/2 + d div 2, low nibble for even d, its scale 2^(e-127) with e the byte page_size·D/2 + 4·i + d div 32 (D <= 128; of the four scale bytes those from D/32 on are not read); page_bytes = page_size·(D/2 + 4)"
 	contractWord = ". Contracts: fp32, products and sums in fp32 in any order; fp32-bitwise, the same with equal bits from run to run; " +
 		"hopper-fp8, dot products over d by the tensor cores of an H100/H200 (e4m3 operands: blocks of 32 with 13 bits, truncating; bf16 operands: blocks of 16 with 25 bits, truncating), the rest in fp32; " +
-		"bf16-dot, keys times their scales rounded to bf16, dot products in fp32 and rounded to bf16, the rest in fp32; " +
+		"bf16-dot, keys times their scales rounded to bf16 (or the scale of fp8 keys multiplied in after the dot product), dot products in fp32 and rounded to bf16, the rest in fp32; " +
 		"v4-reference, as bf16-dot, and every product with a weight and the sum over heads rounded to bf16, result BF16. A kernel may be more exact than it declares"
 )
 

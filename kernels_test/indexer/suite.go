@@ -1,8 +1,32 @@
 package indexer
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // docs are the operators of this suite.
 func docs() map[string]bench.Doc {
 	return map[string]bench.Doc{"indexer_logits": logitsDoc, "indexer_logits_paged": pagedDoc, "index_key_store": storeDoc}
+}
+
+// Suite is the suite of this package.
+func Suite() bench.Suite {
+	return bench.Suite{
+		Name: "indexer", Families: []bench.Family{raggedFamily(), pagedFamily()}, Built: built, Variants: logitVariants(),
+	}
+}
+
+// built is the candidate that follows a contract to the letter.
+func built(contract string) (bench.Candidate, error) {
+	if !slices.ContainsFunc(contracts, named(contract)) {
+		return nil, fmt.Errorf("no contract of the indexer suite is called %q", contract)
+	}
+	fp8, other := styleOf(contract)
+	kernels := map[string]bench.Kernel{}
+	maps.Copy(kernels, logitKernels(fp8, other))
+	return bench.FromKernels(contract+"-built", kernels), nil
 }

@@ -1,0 +1,240 @@
+package indexer
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// piece is queries from to to-1 of request b.
+type piece struct{ b, from, to int }
+
+// whole lists every request of a paged problem as a piece.
+func whole(p bench.Problem) []piece {
+	lens := p.In("context_lens")
+	var out []piece
+	for b := range lens.Dim(0) {
+		out = append(out, piece{b, 0, lens.Dim(1)})
+	}
+	return out
+}
+
+// take keeps the given steps of an operand's first dimension.
+func take(o bench.Operand, steps []int) bench.Operand {
+	n := 1
+	for _, d := range o.Shape[1:] {
+		n *= d
+	}
+	out := bench.Operand{DType: o.DType, Shape: append([]int{len(steps)}, o.Shape[1:]...)}
+	for _, s := range steps {
+		out.Values = append(out.Values, o.Values[s*n:(s+1)*n]...)
+	}
+	return out
+}
+
+// cutPaged is the problem of some pieces, all with as many queries, and the rows of the whole's logits that it gives. Keys
+// that a piece's queries do not see are not there yet: their bytes are another's.
+func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
+	c := p.Clone()
+	lens := p.In("context_lens")
+	n := lens.Dim(1)
+	var requests, queries []int
+	for _, x := range pieces {
+		requests = append(requests, x.b)
+		for i := x.from; i < x.to; i++ {
+			queries = append(queries, x.b*n+i)
+		}
+	}
+	m := 0
+	if len(pieces) > 0 {
+		m = pieces[0].to - pieces[0].from
+	}
+	q := p.Operands["q"]
+	flat := take(bench.Operand{DType: q.DType, Shape: append([]int{q.Shape[0] * n}, q.Shape[2:]...), Values: q.Values}, queries)
+	flat.Shape = append([]int{len(pieces), m}, q.Shape[2:]...)
+	l := p.Operands["context_lens"]
+	cut := take(bench.Operand{DType: l.DType, Shape: []int{l.Shape[0] * n}, Values: l.Values}, queries)
+	cut.Shape = []int{len(pieces), m}
+	c.Operands["q"], c.Operands["context_lens"] = flat, cut
+	c.Operands["weights"], c.Operands["block_table"] = take(p.Operands["weights"], queries), take(p.Operands["block_table"], requests)
+	if o, ok := p.Operands["prefix_lens"]; ok {
+		prefix := take(o, requests)
+		for i, x := range pieces {
+			if x.from > 0 {
+				prefix.Values[i] = lens.Row(x.b)[x.from-1]
+			}
+		}
+		c.Operands["prefix_lens"] = prefix
+	}
+	shape := p.Outputs["logits"].Shape
+	c.Outputs["logits"] = bench.Output{DType: p.Outputs["logits"].DType, Shape: []int{len(queries), shape[1]}, Prefill: p.Outputs["logits"].Prefill}
+	sealPaged(&c)
+	hidden := c.Unread["pages"]
+	c.Change("pages", func(i int, v float64) float64 {
+		if hidden(i) {
+			return float64((i*37 + 11) % 120)
+		}
+		return v
+	})
+	return c, queries
+}
+
+// inParts is a relation of a paged problem and some cuts of it.
+func inParts(p bench.Problem, groups ...[]piece) bench.Relation {
+	var r bench.Relation
+	var maps [][]int
+	for _, g := range groups {
+		part, queries := cutPaged(p, g)
+		r.Parts, maps = append(r.Parts, part), append(maps, queries)
+	}
+	r.Join = joinRows(p.Outputs["logits"].Shape, maps)
+	return r
+}
+
+// joinRows puts rows of parts where they are in the whole.
+func joinRows(shape []int, maps [][]int) func(parts []bench.Results) (bench.Results, error) {
+	return func(parts []bench.Results) (bench.Results, error) {
+		out := make([]float64, shape[0]*shape[1])
+		for i, rows := range maps {
+			got := parts[i]["logits"]
+			if len(got) != len(rows)*shape[1] {
+				return nil, fmt.Errorf("part %d has %d logits, want %d rows of %d", i, len(got), len(rows), shape[1])
+			}
+			for at, t := range rows {
+				copy(out[t*shape[1]:(t+1)*shape[1]], got[at*shape[1]:])
+			}
+		}
+		return bench.Results{"logits": out}, nil
+	}
+}
+
+func alone(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+	var groups [][]piece
+	for _, x := range whole(p) {
+		groups = append(groups, []piece{x})
+	}
+	return inParts(p, groups...), nil
+}
+
+func permuted(g bench.Gen, p bench.Problem) (bench.Relation, error) {
+	pieces := whole(p)
+	g.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
+	return inParts(p, pieces), nil
+}
+
+// stepwise says N queries a request as N calls with one: verify = decode.
+func stepwise(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+	var groups [][]piece
+	for i := range p.In("context_lens").Dim(1) {
+		var g []piece
+		for _, x := range whole(p) {
+			g = append(g, piece{x.b, i, i + 1})
+		}
+		groups = append(groups, g)
+	}
+	return inParts(p, groups...), nil
+}
+
+// chunked cuts the queries of every request at every given place.
+func chunked(cuts ...int) func(bench.Gen, bench.Problem) (bench.Relation, error) {
+	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+		n := p.In("context_lens").Dim(1)
+		ends := append(slices.Clone(cuts), n)
+		var groups [][]piece
+		from := 0
+		for _, to := range ends {
+			if to <= from || to > n {
+				continue
+			}
+			var g []piece
+			for _, x := range whole(p) {
+				g = append(g, piece{x.b, from, to})
+			}
+			groups = append(groups, g)
+			from = to
+		}
+		return inParts(p, groups...), nil
+	}
+}
+
+// repaged is the same problem with page i moved to place[i] of a pool.
+func repaged(p bench.Problem, place []int, pool int) bench.Problem {
+	c := p.Clone()
+	o := p.Operands["pages"]
+	size := o.Shape[1]
+	moved := make([]float64, pool*size)
+	for i := range moved {
+		moved[i] = float64((i*29 + 5) % 120)
+	}
+	for i, at := range place {
+		if at >= 0 {
+			copy(moved[at*size:(at+1)*size], o.Values[i*size:(i+1)*size])
+		}
+	}
+	c.Operands["pages"] = bench.Operand{DType: o.DType, Shape: []int{pool, size}, Values: moved}
+	c.Change("block_table", func(_ int, v float64) float64 { return float64(max(place[int(v)], 0)) })
+	sealPaged(&c)
+	return c
+}
+
+func sameRows(p bench.Problem) func(parts []bench.Results) (bench.Results, error) {
+	shape := p.Outputs["logits"].Shape
+	all := make([]int, shape[0])
+	for i := range all {
+		all[i] = i
+	}
+	return joinRows(shape, [][]int{all})
+}
+
+// moved puts every page elsewhere in a larger pool: preempted and resumed.
+func moved(g bench.Gen, p bench.Problem) (bench.Relation, error) {
+	n := p.In("pages").Dim(0)
+	return bench.Relation{Parts: []bench.Problem{repaged(p, g.Perm(n+5)[:n], n+5)}, Join: sameRows(p)}, nil
+}
+
+// compacted keeps only pages that are used, in the order of the tables: a pool after defragmentation.
+func compacted(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+	return bench.Relation{Parts: []bench.Problem{compact(p)}, Join: sameRows(p)}, nil
+}
+
+func compact(p bench.Problem) bench.Problem {
+	table, page := p.In("block_table"), p.Attrs.Int("page_size")
+	place := make([]int, p.In("pages").Dim(0))
+	for i := range place {
+		place[i] = -1
+	}
+	next := 0
+	for b, n := range longestOf(p) {
+		for i := range (n + page - 1) / page {
+			if id := int(table.Row(b)[i]); place[id] < 0 {
+				place[id] = next
+				next++
+			}
+		}
+	}
+	return repaged(p, place, max(next, 1))
+}
+
+// unshared gives every request pages of its own: a prefix miss.
+func unshared(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+	c := p.Clone()
+	o, table := p.Operands["pages"], p.In("block_table")
+	var pages []int
+	ids := make([]int, len(table.Data))
+	for i, id := range table.Ints() {
+		ids[i] = i
+		pages = append(pages, id)
+	}
+	c.Operands["pages"] = take(o, pages)
+	c.Operands["block_table"] = bench.Ints(ids, table.Shape...)
+	sealPaged(&c)
+	return bench.Relation{Parts: []bench.Problem{c}, Join: sameRows(p)}, nil
+}
+
+// unpadded says the problem with dense operands.
+func unpadded(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
+	c := p.Clone()
+	c.Layout = map[string]bench.Layout{}
+	return bench.Relation{Parts: []bench.Problem{c}, Join: sameRows(p)}, nil
+}

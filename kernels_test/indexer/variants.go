@@ -1,0 +1,127 @@
+package indexer
+
+import (
+	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/numerics"
+)
+
+// styleOf follows a contract to the letter.
+func styleOf(contract string) (fp8, other style) {
+	st := style{dot: dotSequential, heads: addSequential}
+	switch contract {
+	case "fp32-bitwise":
+		st.dot = dotFour
+	case "hopper-fp8":
+		fp8, other = st, st
+		fp8.dot, other.dot = dotNative(numerics.HopperFP8(0)), dotNative(numerics.HopperBF16())
+		return fp8, other
+	case "bf16-dot":
+		st.keyBF16, st.dotBF16 = true, true
+	case "v4-reference":
+		st.keyBF16, st.dotBF16, st.termBF16, st.sumBF16 = true, true, true, true
+	}
+	return st, st
+}
+
+// byFormat picks the style that goes with the operands of a call.
+func byFormat(fp8, other bench.Kernel) bench.Kernel {
+	return func(a bench.Args) (bench.Results, error) {
+		if a.DType("q") == bench.E4M3 {
+			return fp8(a)
+		}
+		return other(a)
+	}
+}
+
+// logitKernels are both forms of the logits in a style.
+func logitKernels(fp8, other style, edits ...edit) map[string]bench.Kernel {
+	return map[string]bench.Kernel{
+		"indexer_logits":       byFormat(raggedKernel(fp8, edits...), raggedKernel(other, edits...)),
+		"indexer_logits_paged": byFormat(pagedKernel(fp8, codec{}, edits...), pagedKernel(other, codec{}, edits...)),
+	}
+}
+
+// logitVariants are correct implementations of both forms, each under its own contract.
+func logitVariants() []bench.Variant {
+	var out []bench.Variant
+	add := func(name, contract string, fp8, other style) {
+		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, logitKernels(fp8, other))})
+	}
+	plain := func(name string, change func(*style)) {
+		st := style{dot: dotSequential, heads: addSequential}
+		change(&st)
+		add("fp32-"+name, "fp32", st, st)
+	}
+	for _, d := range []struct {
+		name string
+		dot  dotter
+	}{
+		{"reversed", dotReversed}, {"fused", dotFused}, {"exact", dotExact}, {"four", dotFour},
+		{"lanes-8", dotLanes(8, addSequential)}, {"lanes-32-pairwise", dotLanes(32, addPairwise)}, {"lanes-16-reversed", dotLanes(16, addReversed)},
+		{"blocks-8", dotBlocks(8, addSequential, addSequential)}, {"blocks-32-pairwise", dotBlocks(32, addPairwise, addSequential)},
+		{"blocks-24-reversed", dotBlocks(24, addReversed, addPairwise)}, {"pairwise", dotBlocks(128, addPairwise, addSequential)},
+	} {
+		plain("dot-"+d.name, func(s *style) { s.dot = d.dot })
+	}
+	for _, h := range []struct {
+		name string
+		add  adder
+	}{{"reversed", addReversed}, {"pairwise", addPairwise}, {"exact", addExact}, {"lanes-4", addLanes(4)}, {"lanes-3", addLanes(3)}} {
+		plain("heads-"+h.name, func(s *style) { s.heads = h.add })
+	}
+	for name, f := range folds {
+		plain("scale-"+name, func(s *style) { s.fold = f })
+		plain("scale-"+name+"-lanes-8-pairwise", func(s *style) { s.fold, s.dot, s.heads = f, dotLanes(8, addSequential), addPairwise })
+	}
+	for _, tile := range []int{1, 7, 64} {
+		plain(slug("tiles-%d", tile), func(s *style) { s.tile = tile })
+		plain(slug("tiles-%d-backwards", tile), func(s *style) { s.tile, s.backwards, s.heads = tile, true, addReversed })
+	}
+	return append(out, narrowVariants()...)
+}
+
+var folds = map[string]fold{"in-term": foldTerm, "in-key": foldKey, "in-dot": foldDot, "halves": foldHalf}
+
+// narrowVariants follow the other contracts, or are more exact than these.
+func narrowVariants() []bench.Variant {
+	var out []bench.Variant
+	add := func(name, contract string, fp8, other style) {
+		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, logitKernels(fp8, other))})
+	}
+	for _, contract := range every[1:] {
+		fp8, other := styleOf(contract)
+		fp32, _ := styleOf("fp32")
+		add(contract+"-more-exact", contract, fp32, fp32)
+		for name, f := range map[string]fold{"in-term": foldTerm, "in-dot": foldDot, "halves": foldHalf} {
+			a, b := fp8, other
+			a.fold, b.fold = f, f
+			add(contract+"-scale-"+name, contract, a, b)
+		}
+		a, b := fp8, other
+		a.heads, b.heads, a.tile, b.tile = addPairwise, addPairwise, 5, 5
+		add(contract+"-heads-pairwise", contract, a, b)
+		if contract == "hopper-fp8" {
+			continue
+		}
+		for name, dot := range map[string]dotter{"fused": dotFused, "native": dotNative(numerics.HopperBF16()), "lanes-8": dotLanes(8, addSequential), "exact": dotExact} {
+			st := fp8
+			st.dot = dot
+			add(contract+"-dot-"+name, contract, st, st)
+		}
+		st := fp8
+		st.keyBF16 = false
+		add(contract+"-keys-unrounded", contract, st, st)
+		st = fp8
+		st.termBF16 = false
+		add(contract+"-terms-unrounded", contract, st, st)
+		st = fp8
+		st.dotBF16 = false
+		add(contract+"-dots-unrounded", contract, st, st)
+	}
+	for name, promote := range map[string]int{"promote-128": 128, "promote-32": 32} {
+		fp8, other := styleOf("hopper-fp8")
+		fp8.dot = dotNative(numerics.HopperFP8(promote))
+		add("hopper-fp8-"+name, "hopper-fp8", fp8, other)
+	}
+	return out
+}
