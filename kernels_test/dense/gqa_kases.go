@@ -208,7 +208,7 @@ func outlier(width, channel int, by float64) func(int, float64) float64 {
 func gqaStrided() []bench.Kase {
 	paged := map[string]bench.Layout{
 		"q": {Lead: 3, Gap: 40, Inner: 8, Tail: 9}, "k_cache": {Lead: 5, Gap: 48, Inner: 16, Tail: 700}, "v_cache": {Lead: 2, Gap: 32, Inner: 8, Tail: 500},
-		"page_table": {Lead: 1, Gap: 3, Tail: 4}, "seq_lens": {Lead: 2, Tail: 3}, "qo_indptr": {Lead: 1, Tail: 2}, "sink": {Lead: 4, Tail: 4},
+		"page_table": {Lead: 1, Gap: 3, Tail: 4}, "seq_lens": {Lead: 2, Tail: 3}, "qo_indptr": {Lead: 1, Tail: 2}, "sink": {Lead: 4, Tail: 4}, "workspace": {Lead: 2, Gap: 5, Inner: 3, Tail: 6},
 	}
 	ragged := map[string]bench.Layout{"k": {Lead: 5, Gap: 48, Inner: 16, Tail: 300}, "v": {Lead: 2, Gap: 32, Inner: 8, Tail: 200}, "kv_indptr": {Lead: 2, Tail: 5}}
 	reqs := []req{{3, 20}, {1, 9}, {4, 4}}

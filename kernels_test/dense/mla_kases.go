@@ -11,7 +11,7 @@ func mlaKases() []bench.Kase {
 	const s13 = "S13 NVIDIA/TensorRT-LLM#3675"
 	paged := map[string]bench.Layout{
 		"q_nope": {Lead: 3, Gap: 40, Inner: 8, Tail: 9}, "q_pe": {Lead: 3, Gap: 48, Inner: 32, Tail: 9}, "ckv_cache": {Lead: 5, Gap: 48, Inner: 16, Tail: 900},
-		"kpe_cache": {Lead: 2, Gap: 32, Inner: 48, Tail: 700}, "page_table": {Lead: 1, Gap: 3, Tail: 4},
+		"kpe_cache": {Lead: 2, Gap: 32, Inner: 48, Tail: 700}, "page_table": {Lead: 1, Gap: 3, Tail: 4}, "qo_indptr": {Lead: 1, Tail: 2}, "seq_lens": {Lead: 2, Tail: 3},
 	}
 	out := []bench.Kase{
 		{ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row", Phase: "extend", Catches: []string{"G6 sgl-project/sglang#25556"}, Shapes: []bench.Shape{shape("mla-nano", 4, req{3, 12}, req{12, 12}, req{1, 12})}},
