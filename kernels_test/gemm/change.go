@@ -78,6 +78,25 @@ func subnormal(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
+// grid has whole numbers from -2 to 2, most of them 0.
+func grid(g bench.Gen, p *bench.Problem) error {
+	for _, name := range []string{"x", "w"} {
+		p.Change(name, func(int, float64) float64 {
+			if g.IntN(4) > 0 {
+				return 0
+			}
+			return float64(g.IntN(5) - 2)
+		})
+	}
+	return nil
+}
+
+// tiny takes x down to 1e-30.
+func tiny(_ bench.Gen, p *bench.Problem) error {
+	p.Change("x", func(_ int, v float64) float64 { return v * 1e-30 })
+	return nil
+}
+
 // zeros has a row of zeros, -0 among them, and one element that is NaN in the last row: no other row may show it.
 func zeros(_ bench.Gen, p *bench.Problem) error {
 	o := p.Operands["x"]

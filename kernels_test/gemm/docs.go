@@ -5,6 +5,8 @@ import "github.com/assay-suite/assay/kernels_test/bench"
 // Operators of the suite.
 const (
 	opDense    = "dense_gemm"
+	opBF16     = "bf16_gemm"
+	opFP8      = "fp8_gemm"
 	opBlock    = "block_fp8_gemm"
 	opBatched  = "batched_mxfp8_gemm"
 	opMXFP4    = "mxfp4_gemm"
@@ -26,14 +28,23 @@ const swizzled = "in tiles of 128 rows x 4 columns: scale [r, c] of a matrix wit
 // nibbles says how 4-bit codes are packed.
 const nibbles = "two e2m1 codes a byte along K, the even k in the low nibble (0, .5, 1, 1.5, 2, 3, 4, 6; bit 3 is the sign)"
 
-var docDense = bench.Doc{
-	Summary: "y = x · wᵀ of plain operands: y[m, n] = Σ_k x[m, k] w[n, k]",
-	Operands: []bench.TensorDoc{
-		tensor("x", "BF16, F32 or F8_E4M3", "[M, K]", "rows, any strides; F32 under the contracts fp32, tf32-rn and tf32x3, BF16 under bf16, F8_E4M3 under fp8 and fp8-hopper"),
-		tensor("w", "as x", "[N, K]", "weights, one row for each output channel, any strides"),
-	},
-	Outputs: []bench.TensorDoc{tensor("y", "F32 for F32 operands, else BF16", "[M, N]", "the product, accumulated as the contract says and rounded once")},
+// plain is the document of a product of plain operands.
+func plain(dtype, out, note string) bench.Doc {
+	return bench.Doc{
+		Summary: "y = x · wᵀ of plain operands: y[m, n] = Σ_k x[m, k] w[n, k]" + note,
+		Operands: []bench.TensorDoc{
+			tensor("x", dtype, "[M, K]", "rows, any strides"),
+			tensor("w", dtype, "[N, K]", "weights, one row for each output channel, any strides"),
+		},
+		Outputs: []bench.TensorDoc{tensor("y", out, "[M, N]", "the product, accumulated as the contract says and rounded once")},
+	}
 }
+
+var (
+	docDense = plain(bench.F32, bench.F32, "; fp32 sums, or operands as TF32, or three products of TF32 halves")
+	docBF16  = plain(bench.BF16, bench.BF16, "; sums in fp32 or in the tensor core")
+	docFP8   = plain(bench.E4M3, bench.BF16, "; no scales; sums in fp32, or in the tensor core with promotion every 128 products")
+)
 
 var docBlock = bench.Doc{
 	Summary: "block-scaled fp8 product: y[m, n] = Σ_b x_scale[m, b] w_scale[n div 128, b] Σ_(k in b) x[m, k] w[n, k], b the blocks of 128 along K",

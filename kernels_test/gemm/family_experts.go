@@ -30,6 +30,8 @@ var grouped = bench.Family{
 		{ID: "one-sign", Why: "sums of one sign", Shapes: []bench.Shape{experts(3, 4, 8, 1024, 4)}, Change: coherent},
 		{ID: "needles", Why: "one element a row: which expert, weight and scale were used can be read back", Shapes: []bench.Shape{experts(3, 12, 136, 300, 4)}, Change: needles, Contracts: []string{"fp32"}},
 		{ID: "renumbered", Why: "other numbers for the experts, their weights with them, change no row", Shapes: []bench.Shape{experts(4, 6, 24, 160, 4), experts(3, 5, 130, 128, 2)}, Contracts: []string{"fp32"}, Relate: renumbered(weightsOfGrouped...)},
+		{ID: "many", Why: "64 experts of which most rows go to few", Shapes: []bench.Shape{experts(64, 2, 8, 128, 1)}, Contracts: []string{"fp32"}},
+		{ID: "nano", Why: "four experts of a model of hidden size 128", Shapes: []bench.Shape{experts(4, 6, 128, 128, 1)}, Contracts: []string{"fp32"}},
 		{ID: "wide", Why: "scales over twenty binades", Shapes: []bench.Shape{experts(4, 5, 20, 300, 2)}, Change: wide},
 		{ID: "production", Why: "V4-Flash experts: 256 rows over four experts, N sampled", Full: true, Shapes: []bench.Shape{experts(4, 64, 64, 4096, 128)}, Contracts: []string{"fp32"}},
 	}, strided(experts(3, 4, 20, 160, 2), []string{"fp32"}, layoutsOfGrouped, "x", "w", "x_scale", "w_scale", "expert")...),

@@ -34,6 +34,8 @@ var block = bench.Family{
 		{ID: "outliers", Why: "a few channels a hundred times larger than the rest", Shapes: sweep(16, 300, nil, 8), Change: outliers},
 		{ID: "small", Why: "subnormal elements", Shapes: sweep(16, 256, nil, 8), Change: subnormal},
 		{ID: "nan", Why: "a row of zeros, and a NaN that one row alone may show", Shapes: sweep(9, 140, nil, 7), Change: zeros},
+		{ID: "grid", Why: "few elements, small whole numbers, scales that are powers of two: every sum is exact, and any difference is one of structure", Shapes: []bench.Shape{dims("m20-n33-k300", 20, 33, 300, e8m0...)}, Change: grid, Contracts: []string{"fp32"}},
+		{ID: "models", Why: "projections of models of hidden size 128, 4,096 and 7,168, N sampled", Shapes: []bench.Shape{dims("nano-m7-n64-k128", 7, 64, 128, e8m0...), dims("v4-flash-m4-n24-k4096", 4, 24, 4096, e8m0...), dims("v32-m2-n16-k7168", 2, 16, 7168)}},
 		{ID: "in-parts", Why: "a row's result is the same beside other rows", Shapes: sweep(24, 160, nil, 13, 65), Contracts: []string{"fp32"}, Relate: inParts(rowsOfScaled, nil)},
 		{ID: "rows-reversed", Why: "rows in another order give the same results in that order", Shapes: sweep(24, 160, nil, 40), Contracts: []string{"fp32"}, Relate: reversed(rowsOfScaled, nil)},
 		{ID: "column-major-scales", Why: "scales with the rows innermost, as TMA wants them", Shapes: sweep(136, 300, nil, 9), Contracts: []string{"fp32"},

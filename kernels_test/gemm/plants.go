@@ -76,7 +76,7 @@ func rowFaults() []fault {
 		{row: "Q12", on: []string{opBlock}, quirks: quirks{bitsAsE8M0: true}},
 		{row: "Q13", on: []string{opQuantFP8}, quant: func(s *quantStyle) { s.exponent = ceilLog2 }},
 		{row: "Q21", on: []string{opQuantFP8}, before: maximumOfStorage},
-		{row: "A1", on: []string{opDense}, declared: fp8Contracts, style: func(s *style) { s.tensor, s.run = &fast, 0 }},
+		{row: "A1", on: []string{opFP8}, style: func(s *style) { s.tensor, s.run = &fast, 0 }},
 		{row: "A2", on: []string{opBlock}, style: func(s *style) {
 			s.tensor, s.run, s.carry = &fast, 32, func(v float32) float32 { return cutTo(v, 13) }
 		}},

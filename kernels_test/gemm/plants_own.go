@@ -9,7 +9,7 @@ import (
 
 // ownFaults are faults of memory, layout and arithmetic that no row of the catalogue names.
 func ownFaults() []fault {
-	products := slices.Concat([]string{opDense}, scaledOps)
+	products := slices.Concat(denseOps, scaledOps)
 	own := func(name, effect, class string, on []string) fault {
 		return fault{name: name, effect: effect, origin: "a fault of this suite", class: class, on: on}
 	}
@@ -45,9 +45,9 @@ func ownFaults() []fault {
 		arithmetic("halves-cut", "operands are split into two TF32 numbers by cutting", []string{opDense}, []string{"tf32x3"}, func(s *style) { s.three = halves(tf32Cut) }),
 		arithmetic("one-tf32", "of three TF32 products one is computed", []string{opDense}, []string{"tf32x3"}, func(s *style) { s.three, s.read = nil, tf32 }),
 	}
-	last := own("last-tile-unwritten", "rows of a last tile of 64 that is not full are not written", "unwritten", []string{opDense, opBlock, opMXFP4, opNVFP4})
+	last := own("last-tile-unwritten", "rows of a last tile of 64 that is not full are not written", "unwritten", []string{opDense, opBF16, opBlock, opMXFP4, opNVFP4})
 	last.after = bench.LastTileUnwritten(64)
-	beyond := own("rows-beyond-masked", "the row after the last is read and multiplied with 0", "unread-memory", []string{opDense, opBlock, opMXFP4})
+	beyond := own("rows-beyond-masked", "the row after the last is read and multiplied with 0", "unread-memory", []string{opDense, opFP8, opBlock, opMXFP4})
 	beyond.before = bench.RowsBeyondMasked("x")
 	touched := own("input-scaled-in-place", "x is scaled in place", "input-overwritten", []string{opBlock, opMXFP4})
 	touched.after = func(c bench.Call, _ *bench.Reply) {
@@ -82,9 +82,9 @@ func paddingExpert(own func(name, effect, class string, on []string) fault) faul
 func strideFaults(own func(name, effect, class string, on []string) fault) []fault {
 	var out []fault
 	for _, operand := range []string{"x", "w", "x_scale", "w_scale"} {
-		on := slices.Concat([]string{opDense}, scaledOps, []string{opQuantFP8, opQuantNV})
+		on := slices.Concat(denseOps, scaledOps, []string{opQuantFP8, opQuantNV})
 		if operand != "x" {
-			on = slices.Concat([]string{opDense}, scaledOps)
+			on = slices.Concat(denseOps, scaledOps)
 		}
 		f := own("stride-ignored-"+hyphens(operand), "rows of "+operand+" are taken to lie without gaps", "strides", on)
 		f.before = bench.StrideIgnored(operand)

@@ -11,13 +11,14 @@ import (
 func Suite() bench.Suite {
 	return bench.Suite{
 		Name:     "gemm",
-		Families: []bench.Family{dense, block, batched, mxfp4, nvfp4, grouped, groupedN, masked, quantiseFP8, quantiseNV},
+		Families: []bench.Family{dense, denseHalf, denseEight, block, batched, mxfp4, nvfp4, grouped, groupedN, masked, quantiseFP8, quantiseNV},
 		Built:    built, Variants: variants(), Plants: plants(),
 	}
 }
 
 // products are the operators that multiply; scaled those of them with multipliers a block.
 var (
+	denseOps  = []string{opDense, opBF16, opFP8}
 	scaledOps = []string{opBlock, opBatched, opMXFP4, opNVFP4, opGrouped, opGroupedN, opMasked}
 	hopperOps = []string{opBlock, opMXFP4, opGrouped, opMasked}
 )
@@ -57,7 +58,10 @@ func built(contract string) (bench.Candidate, error) {
 
 // kernels are all operators in one style.
 func kernels(s style, q quirks, qs quantStyle) map[string]bench.Kernel {
-	out := map[string]bench.Kernel{opDense: kernel(opDense, s, quirks{}), opQuantFP8: quantFP8(qs), opQuantNV: quantNV(qs)}
+	out := map[string]bench.Kernel{opQuantFP8: quantFP8(qs), opQuantNV: quantNV(qs)}
+	for _, op := range denseOps {
+		out[op] = kernel(op, s, quirks{})
+	}
 	for _, op := range scaledOps {
 		out[op] = kernel(op, s, q)
 	}

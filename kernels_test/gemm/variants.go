@@ -19,7 +19,11 @@ func variants() []bench.Variant {
 		out = append(out, bench.Variant{Name: "scaled-" + name, Contract: contract, Candidate: bench.FromKernels(name, ks)})
 	}
 	plain := func(name, contract string, s style) {
-		out = append(out, bench.Variant{Name: "dense-" + name, Contract: contract, Candidate: bench.FromKernel(name, opDense, kernel(opDense, s, quirks{}))})
+		ks := map[string]bench.Kernel{}
+		for _, op := range denseOps {
+			ks[op] = kernel(op, s, quirks{})
+		}
+		out = append(out, bench.Variant{Name: "dense-" + name, Contract: contract, Candidate: bench.FromKernels(name, ks)})
 	}
 	orders := []struct {
 		name string
