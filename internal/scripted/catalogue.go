@@ -15,7 +15,7 @@ func catalogueInput() []*fault {
 	tail.Class = "tail-only"
 	return []*fault{
 		{
-			Kind: k("FK01", "head-cut", "the front is cut to half the limit; 200, prompt_tokens tells the kept half", true, num("limit", 2048, 4096, 8192)),
+			Kind: k("FK01", "head-cut", "the front is cut to half the limit; 200, prompt_tokens tells the kept half", true, num("limit", 2048, 4096)),
 			when: []cond{{"prompt-over", "limit"}}, admit: cutHead,
 		},
 		{
@@ -191,7 +191,7 @@ func catalogueOutput() []*fault {
 		},
 		{Kind: args, when: []cond{{"stream", ""}, {"tools", ""}, {"chance", "percent"}}, send: func(a *armed, c *call) { c.wire.args = a.word("variant") }},
 		{Kind: finish, more: "the cap cuts the call", when: []cond{{"stream", ""}, {"tools", ""}}, send: func(_ *armed, c *call) { c.wire.callsFinish = true }},
-		{Kind: budget, say: thinkLong},
+		{Kind: budget, when: []cond{{"may-think", ""}}, say: thinkLong},
 		{
 			Kind: k("FK42", "bad-replica", "another fault (dead logits, or only the last 256 tokens seen) on that replica only, sticky by connection", true, num("replicas", 3, 4), variant("dead-logits", "tail-256")),
 			when: []cond{{"replica", "replicas"}}, see: replicaSee, say: replicaSay,

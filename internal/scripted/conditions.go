@@ -54,9 +54,13 @@ var conditions = map[string]condition{
 		}
 		return false
 	}},
-	"stream":  {"the answer is streamed", func(_ *armed, c *call, _ int) bool { return c.r.Stream }},
-	"chat":    {"the chat route is used", func(_ *armed, c *call, _ int) bool { return c.chat }},
-	"silent":  {"no thoughts are asked for", func(_ *armed, c *call, _ int) bool { return !c.r.thinks() }},
+	"stream": {"the answer is streamed", func(_ *armed, c *call, _ int) bool { return c.r.Stream }},
+	"chat":   {"the chat route is used", func(_ *armed, c *call, _ int) bool { return c.chat }},
+	"silent": {"no thoughts are asked for", func(_ *armed, c *call, _ int) bool { return !c.r.thinks() }},
+	"may-think": {"thoughts are not switched off", func(_ *armed, c *call, _ int) bool {
+		on, given := c.r.thinking()
+		return on || !given
+	}},
 	"omitted": {"the request leaves temperature out", func(_ *armed, c *call, _ int) bool { return c.r.Temperature == nil }},
 	"turns":   {"the chat has %s user turns or more", func(_ *armed, c *call, v int) bool { return c.p == nil || c.p.turns >= v }},
 	"open": {"an assistant turn opens a thought and does not close it, or was cut in it", func(_ *armed, c *call, _ int) bool {

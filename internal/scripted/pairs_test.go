@@ -188,7 +188,7 @@ func pairs() map[string]pair {
 		"stream-layer":    {on: sends(with(stream, "stream", true)), off: sends(stream)},
 		"tool-arguments":  {on: many(12, func(i int) obj { return save(i, true) }), off: many(6, func(i int) obj { return save(i, false) })},
 		"wrong-finish":    {on: sends(with(save(0, true), "max_tokens", 8)), off: sends(with(save(0, false), "max_tokens", 8), save(1, true))},
-		"thinking-budget": {on: recall(fixed(150), 0.5)},
+		"thinking-budget": {on: recall(fixed(150), 0.5), off: sends(with(user(lisbon+asked), "chat_template_kwargs", obj{"enable_thinking": false}))},
 		"bad-replica":     {on: connections, off: nil},
 		"hidden-sampling": {on: sends(free(0, nil), free(1, nil), free(2, nil), with(user(strings.ReplaceAll(lisbon, "48213", "48848")+asked), "temperature", nil)), off: sends(free(0, 0), free(0, 1), user(strings.ReplaceAll(lisbon, "48213", "48848")+asked))},
 		"wrong-prompt":    {on: recall(over("edge", 10), 0.5), off: recall(over("edge", -10), 0.5)},

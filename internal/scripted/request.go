@@ -237,12 +237,17 @@ func (r *request) maxTokens(left int) int {
 
 // thinks says whether the request asks for thoughts. Left out means no, as sending false does.
 func (r *request) thinks() bool {
-	on, given := r.TemplateKwargs["enable_thinking"].(bool)
-	if !given {
-		on, given = r.TemplateKwargs["thinking"].(bool)
-	}
-	if given {
+	if on, given := r.thinking(); given {
 		return on
 	}
 	return r.ReasoningEffort != nil && *r.ReasoningEffort != "none" && *r.ReasoningEffort != "minimal"
+}
+
+// thinking is the switch of the chat template, by either name that is in use.
+func (r *request) thinking() (on, given bool) {
+	on, given = r.TemplateKwargs["enable_thinking"].(bool)
+	if !given {
+		on, given = r.TemplateKwargs["thinking"].(bool)
+	}
+	return on, given
 }

@@ -186,13 +186,13 @@ func TestRefusals(t *testing.T) {
 		{"broken weights", []string{"-addr=127.0.0.1:0", "-weights", broken}, codeFailed, "does not hold a nano checkpoint"},
 		{"address in use", []string{"-addr", taken.Addr().String()}, codeUnreachable, "already in use"},
 		{"no such host", []string{"-addr", "256.0.0.1:0"}, codeUnreachable, "cannot listen"},
-		{"unknown fault", []string{"-fault=select-first"}, codeUsage, "select-last"},
+		{"unknown fault", []string{"-addr=127.0.0.1:0", "-fault=select-nothing"}, codeUsage, "select-last"},
 		{"unknown engine", []string{"-engine=steam"}, codeUsage, `"steam"`},
 		{"unknown scripted fault", []string{"-engine=scripted", "-fault=head-cut,select-last"}, codeUsage, "warm-forgets"},
 		{"unknown control", []string{"-engine=scripted", "-control=odd"}, codeUsage, "weak-model"},
 		{"weights of the scripted engine", []string{"-engine=scripted", "-weights=."}, codeUsage, "has none"},
 		{"short scripted window", []string{"-engine=scripted", "-max-model-len=9"}, codeUsage, "at least 64"},
-		{"seed of the nano engine", []string{"-seed=4"}, codeUsage, "-engine=scripted"},
+		{"seed of the nano engine", []string{"-addr=127.0.0.1:0", "-seed=4"}, codeUsage, "-engine=scripted"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
