@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,20 +45,49 @@ type ToolCall struct {
 }
 
 // MarshalJSON writes the fields that the turn has.
-func (m Message) MarshalJSON() ([]byte, error) { return m.appendTo(nil) }
+func (m Message) MarshalJSON() ([]byte, error) {
+	w := newWriter(len(m.Content) + 64)
+	err := w.turn(m)
+	return w.buf.Bytes(), err
+}
 
-// appendTo writes the turn by hand: encoding/json would read a long prompt three times more to compact it.
-func (m Message) appendTo(out []byte) ([]byte, error) {
-	out = append(out, '{')
+// writer puts JSON into one buffer: encoding/json would read and copy a long prompt three times more to compact it.
+type writer struct {
+	buf bytes.Buffer
+	enc *json.Encoder
+}
+
+func newWriter(size int) *writer {
+	w := &writer{}
+	w.buf.Grow(size)
+	w.enc = json.NewEncoder(&w.buf)
+	return w
+}
+
+// value writes one value.
+func (w *writer) value(v any) error {
+	if list, ok := v.([]Message); ok {
+		return w.turns(list)
+	}
+	if err := w.enc.Encode(v); err != nil {
+		return fmt.Errorf("endpoint: %w", err)
+	}
+	w.buf.Truncate(w.buf.Len() - 1) // the newline
+	return nil
+}
+
+func (w *writer) turn(m Message) error {
+	w.buf.WriteByte('{')
+	first := true
 	put := func(name string, v any) error {
-		b, err := json.Marshal(v)
-		if err != nil {
+		if !first {
+			w.buf.WriteByte(',')
+		}
+		first = false
+		w.buf.WriteString(`"` + name + `":`)
+		if err := w.value(v); err != nil {
 			return fmt.Errorf("endpoint: field %q of a %q turn: %w", name, m.Role, err)
 		}
-		if out[len(out)-1] != '{' {
-			out = append(out, ',')
-		}
-		out = append(append(append(append(out, '"'), name...), `":`...), b...)
 		return nil
 	}
 	err := put("role", m.Role)
@@ -97,24 +127,21 @@ func (m Message) appendTo(out []byte) ([]byte, error) {
 	if m.ToolCallID != "" {
 		err = errors.Join(err, put("tool_call_id", m.ToolCallID))
 	}
-	return append(out, '}'), err
+	w.buf.WriteByte('}')
+	return err
 }
 
 // turns writes a list of turns.
-func turns(list []Message) ([]byte, error) {
-	size := 2
-	for _, m := range list {
-		size += len(m.Content) + len(m.Content)/8 + 64
-	}
-	out := append(make([]byte, 0, size), '[')
+func (w *writer) turns(list []Message) error {
+	w.buf.WriteByte('[')
 	for i, m := range list {
 		if i > 0 {
-			out = append(out, ',')
+			w.buf.WriteByte(',')
 		}
-		var err error
-		if out, err = m.appendTo(out); err != nil {
-			return nil, err
+		if err := w.turn(m); err != nil {
+			return err
 		}
 	}
-	return append(out, ']'), nil
+	w.buf.WriteByte(']')
+	return nil
 }

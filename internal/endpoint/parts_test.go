@@ -142,6 +142,22 @@ func TestTurnsAreWrittenInEveryForm(t *testing.T) {
 	assert.ErrorContains(t, err, `not into "thinking"`)
 }
 
+// What cannot be written is named before anything is sent.
+func TestUnwritableField(t *testing.T) {
+	c := newTest(t, func(*http.Request) (*http.Response, error) {
+		t.Error("a request was sent")
+		return nil, io.EOF
+	}, Limits{})
+	r := hello()
+	r.Extra = map[string]any{"probe": make(chan int)}
+	_, err := c.Chat(t.Context(), r)
+	assert.ErrorContains(t, err, `request field "probe"`)
+	r = hello()
+	r.Messages[0].Thoughts, r.Messages[0].Field = "t", "thinking"
+	_, err = c.Chat(t.Context(), r)
+	assert.ErrorContains(t, err, `not into "thinking"`)
+}
+
 // The key in pieces, each in an event of its own, is in nothing that is kept.
 func TestKeyInPieces(t *testing.T) {
 	const key = "sk-canary-0123456789"

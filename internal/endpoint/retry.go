@@ -168,34 +168,31 @@ func mergeBody(req *http.Request, set map[string]any) ([]byte, error) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, fmt.Errorf("endpoint: the request to send is no JSON object: %w", err)
 	}
-	size := 2
+	size := len(raw) + 64*len(set)
 	for k, v := range set {
-		var b []byte
-		var err error
+		fields[k] = nil
 		if list, ok := v.([]Message); ok {
-			b, err = turns(list)
-		} else {
-			b, err = json.Marshal(v)
+			for _, m := range list {
+				size += len(m.Content) + len(m.Content)/8 + 64
+			}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("endpoint: extra request field %q: %w", k, err)
-		}
-		fields[k] = b
 	}
-	for k, v := range fields {
-		size += len(k) + len(v) + 4
-	}
-	// By hand: json.Marshal would read a long prompt once more to compact it.
-	out := make([]byte, 0, size)
+	w := newWriter(size)
 	for i, k := range slices.Sorted(maps.Keys(fields)) {
-		name, err := json.Marshal(k)
-		if err != nil {
-			return nil, fmt.Errorf("endpoint: extra request field %q: %w", k, err)
+		w.buf.WriteByte("{,"[min(i, 1)])
+		err := w.value(k)
+		w.buf.WriteByte(':')
+		if v, ours := set[k]; ours {
+			err = errors.Join(err, w.value(v))
+		} else {
+			w.buf.Write(fields[k])
 		}
-		out = append(out, "{,"[min(i, 1)])
-		out = append(append(append(out, name...), ':'), fields[k]...)
+		if err != nil {
+			return nil, fmt.Errorf("endpoint: request field %q: %w", k, err)
+		}
 	}
-	return append(out, '}'), nil
+	w.buf.WriteByte('}')
+	return w.buf.Bytes(), nil
 }
 
 func shorten(s string, n int) string {
