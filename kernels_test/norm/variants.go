@@ -1,0 +1,63 @@
+package norm
+
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// orders are the sums that a correct kernel may take.
+var orders = []struct {
+	name string
+	sum  summing
+}{
+	{"reversed", reversed},
+	{"pairwise", pairwise},
+	{"lanes-4", lanes(4)},
+	{"lanes-8", lanes(8)},
+	{"lanes-32", lanes(32)},
+	{"lanes-64", lanes(64)},
+	{"lanes-128", lanes(128)},
+	{"blocks-16", blocks(16)},
+	{"blocks-128", blocks(128)},
+	{"wide", wide},
+}
+
+func variants() []bench.Variant {
+	var out []bench.Variant
+	add := func(name, contract string, kernels map[string]bench.Kernel) {
+		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, kernels)})
+	}
+	for _, o := range orders {
+		add(o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{}), opLayer: layerNormWith(o.sum, layerOptions{})})
+		add("steps-"+o.name, "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{steps: true})})
+	}
+	for _, o := range orders[:4] {
+		add("weight-first-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{weightFirst: true})})
+		add("divided-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{divide: true})})
+		add("rounded-sum-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{roundSum: true})})
+	}
+	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(sequential, rmsOptions{steps: true, roundSum: true})})
+	add("exact-moments", "", map[string]bench.Kernel{opRMS: rmsNormWith(sequential, rmsOptions{exact: true}), opLayer: layerNormWith(sequential, layerOptions{exact: true})})
+	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(sequential, layerOptions{welford: true})})
+	for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
+		for name, o := range map[string]ropeOptions{"fma": {fma: true}, "quotient": {quotient: true}, "exact": {exact: true}, "quotient-fma": {quotient: true, fma: true}} {
+			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(contract, o)})
+		}
+	}
+	for _, contract := range []string{"float64-angle", "fp32-table"} {
+		for name, o := range map[string]tableOptions{"quotient": {quotient: true}, "difference": {blendByDifference: true}, "float64": {exact: true}} {
+			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: tableWith(contract, o)})
+		}
+	}
+	slices.SortFunc(out, func(a, b bench.Variant) int {
+		switch {
+		case a.Name < b.Name:
+			return -1
+		case a.Name > b.Name:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
