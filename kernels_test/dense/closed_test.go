@@ -292,3 +292,28 @@ func TestPageTableGivesTokensBack(t *testing.T) {
 		}
 	}
 }
+
+// The reference's quantise-and-dequantise of the latent lies within the bounds that rows are judged by.
+func TestRowsHoldTheRoundTrip(t *testing.T) {
+	for _, c := range casesOf(t, "mla-kv-write/") {
+		p, want := ready(t, c)
+		recipe, err := format.RecipeByName(c.Contract.Name)
+		require.NoError(t, err)
+		back, err := oracle.RoundTrip(p.In("latent").Mat(), latentWidth, recipe)
+		require.NoError(t, err)
+		at := 0
+		for i, slot := range p.In("slot_mapping").Ints() {
+			if slot < 0 {
+				continue
+			}
+			for d, v := range back.Row(i) {
+				n := at*latentWidth + d
+				if math.Abs(v-want["values"].Want[n]) > want["values"].Bound[n] {
+					t.Fatalf("%s: token %d, channel %d: the round trip gives %v, want %v ± %v", c.ID, i, d, v, want["values"].Want[n], want["values"].Bound[n])
+				}
+			}
+			at++
+		}
+		require.Len(t, want["values"].Want, at*latentWidth)
+	}
+}

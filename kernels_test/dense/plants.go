@@ -18,7 +18,7 @@ var (
 
 // plants are the catalogue's rows of this suite and faults of its own.
 func plants() []bench.Plant {
-	return slices.Concat(rowPlants(), ownPlants(), exactPlants())
+	return slices.Concat(rowPlants(), ownPlants(), exactPlants(), rowWriterPlants())
 }
 
 // replaced builds the contract's own candidate with some kernels replaced.

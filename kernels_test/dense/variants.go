@@ -56,6 +56,8 @@ func variants() []bench.Variant {
 		bench.Variant{Name: "float64", Candidate: bench.FromKernels("float64", wide)},
 		bench.Variant{Name: "write-last-first", Candidate: bench.FromKernel("write-last-first", "kv_write", write(writing{reverse: true}))},
 		bench.Variant{Name: "write-by-reciprocal", Candidate: bench.FromKernel("write-by-reciprocal", "kv_write", write(writing{reciprocal: true}))},
+		bench.Variant{Name: "rows-last-first", Candidate: bench.FromKernel("rows-last-first", "mla_kv_write", writeRows(rowing{reverse: true}))},
+		bench.Variant{Name: "rows-by-reciprocal", Candidate: bench.FromKernel("rows-by-reciprocal", "mla_kv_write", writeRows(rowing{reciprocal: true}))},
 		bench.Variant{Name: "table-by-walk", Candidate: bench.FromKernel("table-by-walk", "page_table", buildTable(tabling{walk: true}))},
 		bench.Variant{Name: "mask-last-first", Candidate: bench.FromKernel("mask-last-first", "window_mask", masking(visible, true))},
 	)
