@@ -163,6 +163,9 @@ func TestEveryOperandPadded(t *testing.T) {
 	for _, c := range gemm.Suite().Cases() {
 		p, err := c.Problem()
 		require.NoError(t, err)
+		for _, text := range c.Family.Undocumented(p) {
+			t.Error(text)
+		}
 		for name := range p.Operands {
 			key := c.Family.Op + " " + name
 			operands[key] = true
@@ -191,5 +194,23 @@ func TestEveryOperandPadded(t *testing.T) {
 		if !unread[key] {
 			t.Errorf("%s has no unread elements anywhere", key)
 		}
+	}
+}
+
+// A rejected case MUST be shrunk to one that is rejected for the same operator, whatever dimensions its shape has.
+func TestShrinks(t *testing.T) {
+	for row, id := range map[string]string{"Q5": "batched-mxfp8-gemm/rows/b2-m63-n12-k64", "A2": "block-fp8-gemm/one-sign/k1024", "R6": "masked-gemm/few-rows/e3-m8-n24-k160-a1"} {
+		b, err := bench.New(caseOf(t, "kernels/"+id+"/fp32"))
+		require.NoError(t, err)
+		under, err := plantOf(t, row).Build("fp32")
+		require.NoError(t, err)
+		r, err := b.Judge(t.Context(), under)
+		require.NoError(t, err)
+		require.False(t, r.Accepted(), id)
+		small, still := bench.Shrink(t.Context(), b, r, under, 60)
+		if f, _ := still.First(); still.Accepted() || f.Verdict.Where.Count == 0 && f.Verdict.Gate == numerics.Structure {
+			t.Errorf("%s shrinks to %v, where the finding is %q", id, small.Case.Shape.Dims, f.Verdict.Reason)
+		}
+		t.Logf("%s: %v to %v", row, b.Case.Shape.Dims, small.Case.Shape.Dims)
 	}
 }

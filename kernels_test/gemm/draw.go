@@ -1,9 +1,11 @@
 package gemm
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
 )
 
@@ -19,6 +21,22 @@ func dims(name string, m, n, k int, more ...any) bench.Shape {
 		d[key] = value
 	}
 	return bench.S(name, d)
+}
+
+// whole returns an error for a depth that the format's blocks do not divide.
+func whole(k, block int) error {
+	if k%block != 0 {
+		return fmt.Errorf("K is %d, which blocks of %d do not divide", k, block)
+	}
+	return nil
+}
+
+// members is how many emulated reorderings a case has; too few calibrate nothing.
+func members(s bench.Shape) int {
+	if n := s.Dim("members"); n >= numerics.MinEnsemble {
+		return n
+	}
+	return 0
 }
 
 func up(n, to int) int { return (n + to - 1) / to }
@@ -128,6 +146,9 @@ func drawBlock(g bench.Gen) (bench.Problem, error) {
 
 func drawBatched(g bench.Gen) (bench.Problem, error) {
 	b, m, n, k := g.Shape.Dim("b"), g.Shape.Dim("m"), g.Shape.Dim("n"), g.Shape.Dim("k")
+	if err := whole(k, 32); err != nil {
+		return bench.Problem{}, err
+	}
 	p := bench.Problem{
 		Attrs:    bench.Attrs{},
 		Operands: map[string]bench.Operand{"x": fp8(g, b, m, k), "w": fp8(g, b, n, k)},
@@ -141,6 +162,9 @@ func drawBatched(g bench.Gen) (bench.Problem, error) {
 
 func drawMXFP4(g bench.Gen) (bench.Problem, error) {
 	m, n, k := g.Shape.Dim("m"), g.Shape.Dim("n"), g.Shape.Dim("k")
+	if err := whole(k, 32); err != nil {
+		return bench.Problem{}, err
+	}
 	return bench.Problem{
 		Attrs: bench.Attrs{},
 		Operands: map[string]bench.Operand{
@@ -152,6 +176,9 @@ func drawMXFP4(g bench.Gen) (bench.Problem, error) {
 
 func drawNVFP4(g bench.Gen) (bench.Problem, error) {
 	m, n, k := g.Shape.Dim("m"), g.Shape.Dim("n"), g.Shape.Dim("k")
+	if err := whole(k, 16); err != nil {
+		return bench.Problem{}, err
+	}
 	p := bench.Problem{
 		Attrs: bench.Attrs{},
 		Operands: map[string]bench.Operand{

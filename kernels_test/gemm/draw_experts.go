@@ -53,6 +53,9 @@ func drawGrouped(g bench.Gen) (bench.Problem, error) {
 
 func drawGroupedN(g bench.Gen) (bench.Problem, error) {
 	n, k, e := g.Shape.Dim("n"), g.Shape.Dim("k"), g.Shape.Dim("e")
+	if err := whole(k, 16); err != nil {
+		return bench.Problem{}, err
+	}
 	expert, _, err := oracle.GroupLayout(loads(g), max(g.Shape.Dim("align"), 1))
 	if err != nil {
 		return bench.Problem{}, err

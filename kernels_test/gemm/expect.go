@@ -49,9 +49,9 @@ func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Cas
 		if err != nil {
 			return nil, err
 		}
-		members := make([][]float64, c.Shape.Dim("members"))
-		for i := range members {
-			members[i] = make([]float64, size(shape))
+		others := make([][]float64, members(c.Shape))
+		for i := range others {
+			others[i] = make([]float64, size(shape))
 		}
 		for at, part := range exact {
 			y, err := oracle.StoredLinear(part.x.stored, part.w.stored, part.alpha)
@@ -69,10 +69,10 @@ func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Cas
 					}
 				}
 			}
-			part.reorder(c, suite.Seed(slug("%s/%d", c.ID, at)), n, members)
+			part.reorder(c, suite.Seed(slug("%s/%d", c.ID, at)), n, others)
 		}
-		if len(members) > 0 {
-			e.Ensemble = members
+		if len(others) > 0 {
+			e.Ensemble = others
 		}
 		return []bench.Expected{e}, nil
 	}

@@ -45,11 +45,11 @@ func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		return nil, err
 	}
 	e.Want, e.Bound, e.Martingale = b.Want, b.Det, b.Martingale
-	members, seed := c.Shape.Dim("members"), suite.Seed(c.ID)
+	count, seed := members(c.Shape), suite.Seed(c.ID)
 	if c.Contract.Name != "tf32x3" {
 		e.Gemm = &numerics.GemmInputs{X: x.Data, W: w.Data, M: m, N: n, K: k, Out: c.Contract.Output()}
-		if members > 0 && c.Contract.Name != "tf32-rn" { // its operands are rounded: what adds them more exactly is not nearer to y
-			e.Ensemble, err = c.Contract.Ensemble(x.Data, w.Data, m, n, k, members, seed)
+		if count > 0 && c.Contract.Name != "tf32-rn" { // its operands are rounded: what adds them more exactly is not nearer to y
+			e.Ensemble, err = c.Contract.Ensemble(x.Data, w.Data, m, n, k, count, seed)
 		}
 		return []bench.Expected{repaired(e)}, err
 	}
@@ -62,8 +62,8 @@ func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		left := math.Abs(split.Want[i] - want)
 		e.Bound[i], e.Martingale[i] = left+split.Det[i], left+split.Martingale[i]
 	}
-	if members > 0 {
-		e.Ensemble, err = c.Contract.Ensemble(x3, w3, m, n, 3*k, members, seed)
+	if count > 0 {
+		e.Ensemble, err = c.Contract.Ensemble(x3, w3, m, n, 3*k, count, seed)
 	}
 	return []bench.Expected{repaired(e)}, err
 }

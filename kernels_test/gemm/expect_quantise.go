@@ -93,6 +93,9 @@ func bytesAsValues(b []byte) []float64 {
 
 func drawQuantNV(g bench.Gen) (bench.Problem, error) {
 	m, k := g.Shape.Dim("m"), g.Shape.Dim("k")
+	if err := whole(k, 16); err != nil {
+		return bench.Problem{}, err
+	}
 	pr, pc := format.SwizzledShape(m, k/16)
 	return bench.Problem{
 		Attrs:    bench.Attrs{"global_amax": 9.5},

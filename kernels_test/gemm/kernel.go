@@ -71,6 +71,11 @@ func (p product) multiply(s style) []float64 {
 	if s.read != nil {
 		x, w = each(x, s.read), each(w, s.read)
 	}
+	in := inputs{x: x, w: w}
+	if s.three != nil {
+		in.x, in.xLow = split(x, s.three)
+		in.w, in.wLow = split(w, s.three)
+	}
 	out := make([]float64, m*n)
 	acc := make([]float32, m*n)
 	run := p.groups(s)
@@ -80,7 +85,7 @@ func (p product) multiply(s style) []float64 {
 	for lo := 0; lo < k; lo += max(piece, 1) {
 		part := make([]float32, m*n)
 		for at := lo; at < min(lo+piece, k); at += run {
-			p.add(part, x, w, at, min(at+run, k), s)
+			p.add(part, in, at, min(at+run, k), s)
 		}
 		for i, v := range part {
 			acc[i] += v
@@ -97,9 +102,21 @@ func (p product) multiply(s style) []float64 {
 	return out
 }
 
+// inputs are operands as they enter products; the low parts are those of three products.
+type inputs struct{ x, w, xLow, wLow []float32 }
+
+func split(v []float32, three func(float32) (hi, lo float32)) (hi, lo []float32) {
+	hi, lo = make([]float32, len(v)), make([]float32, len(v))
+	for i, x := range v {
+		hi[i], lo[i] = three(x)
+	}
+	return hi, lo
+}
+
 // add adds the products of one run to acc.
-func (p product) add(acc, x, w []float32, lo, hi int, s style) {
+func (p product) add(acc []float32, in inputs, lo, hi int, s style) {
 	m, n, k := p.x.rows, p.w.rows, p.x.k
+	x, w := in.x, in.w
 	var parts []float64
 	if s.tensor != nil {
 		parts = blockFMA(*s.tensor, x, w, m, n, k, lo, hi)
@@ -115,7 +132,7 @@ func (p product) add(acc, x, w []float32, lo, hi int, s style) {
 			case parts != nil:
 				part = float32(parts[i*n+j])
 			case s.three != nil:
-				part = s.threeProducts(x[i*k+lo:i*k+hi], w[j*k+lo:j*k+hi])
+				part = s.threeProducts(x[i*k+lo:i*k+hi], in.xLow[i*k+lo:i*k+hi], w[j*k+lo:j*k+hi], in.wLow[j*k+lo:j*k+hi])
 			default:
 				part = s.sum(x[i*k+lo:i*k+hi], w[j*k+lo:j*k+hi])
 			}
@@ -157,15 +174,10 @@ func blockFMA(acc numerics.Accumulator, x, w []float32, m, n, k, lo, hi int) []f
 }
 
 // threeProducts is 3xTF32: the small products first, the large one on top.
-func (s style) threeProducts(x, w []float32) float32 {
-	xh, xl, wh, wl := make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x)), make([]float32, len(x))
-	for i := range x {
-		xh[i], xl[i] = s.three(x[i])
-		wh[i], wl[i] = s.three(w[i])
-	}
+func (s style) threeProducts(xh, xl, wh, wl []float32) float32 {
 	if s.cut {
 		var sum float32
-		for i := range x {
+		for i := range xh {
 			sum = cut32(float64(sum) + float64(xl[i])*float64(wh[i]))
 			sum = cut32(float64(sum) + float64(xh[i])*float64(wl[i]))
 			sum += float32(xh[i] * wh[i])
