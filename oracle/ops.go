@@ -24,7 +24,22 @@ type Ops struct {
 	Route     func(logits Mat, bias []float64, k int, scaling float64) (Routing, error)
 	HashRoute func(logits Mat, table [][]int, scaling float64) (Routing, error)
 	SwiGLU    func(x Mat, e ExpertWeights, limit float64) Mat
+
+	// Carry is what a sequence that goes on finds in its memory: the part by name, and its rows. An engine hands them on as
+	// they are, which nil does too.
+	Carry func(part Carried, rows Mat) Mat
 }
+
+// Carried names a part of a sequence's memory.
+type Carried string
+
+// The parts that a layer with compressed rows carries from one call to the next.
+const (
+	CarriedRemainder Carried = "remainder" // values or gates of the unfinished block
+	CarriedOverlap   Carried = "overlap"   // values or gates of the last complete block
+	CarriedRows      Carried = "rows"      // compressed rows
+	CarriedIndex     Carried = "index"     // index keys
+)
 
 // Reference is the model of exact operators.
 func Reference() Ops {

@@ -78,6 +78,28 @@ func TestChunkingSeesALostRemainder(t *testing.T) {
 	}
 }
 
+// A fault that shows only where a sequence goes on MUST pass in one shot, to the bit, and be seen in chunks.
+func TestResumingFaultsShow(t *testing.T) {
+	m := load(t, "nano-v4", oracle.Reference())
+	prompt := allTraces(t)[1].Prompt[:330] // beyond the 64 keys that the indexer keeps
+	want := inChunks(t, m, prompt, len(prompt))
+	seen := 0
+	for _, f := range faults.All() {
+		if !f.Resumes {
+			continue
+		}
+		seen++
+		faulty := load(t, "nano-v4", f.Apply(oracle.Reference()))
+		if off := largestDifference(inChunks(t, faulty, prompt, len(prompt)), want); off != 0 {
+			t.Errorf("%s: in one shot logits differ by %.1e", f.Name, off)
+		}
+		if off := largestDifference(inChunks(t, faulty, prompt, 131), want); off <= chunkBound { // 131 mod 4 is 3
+			t.Errorf("%s: in chunks of 131 logits differ by %.1e only", f.Name, off)
+		}
+	}
+	require.Positive(t, seen)
+}
+
 func TestAFailedExtendLeavesTheStateAlone(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
 	prompt := allTraces(t)[0].Prompt

@@ -33,6 +33,9 @@ func (m *Model) ExtendRecorded(ctx context.Context, s *State, ids []int, last in
 		return nil, nil
 	}
 	next := s.draft()
+	if m.ops.Carry != nil && s.length > 0 {
+		next.resume(m.ops.Carry)
+	}
 	r := &run{Model: m, ctx: ctx, rec: rec, ids: ids, start: s.length}
 	r.positions = make([]int, len(ids))
 	for t := range ids {

@@ -45,3 +45,19 @@ func (s *State) Clone() *State {
 func (s *State) draft() *State {
 	return &State{length: s.length, layers: append([]layerState(nil), s.layers...)}
 }
+
+// resume hands every carried part through carry.
+func (s *State) resume(carry func(oracle.Carried, oracle.Mat) oracle.Mat) {
+	for i := range s.layers {
+		l := &s.layers[i]
+		for _, p := range []*poolState{&l.kv, &l.index} {
+			rows := oracle.CarriedRows
+			if p == &l.index {
+				rows = oracle.CarriedIndex
+			}
+			p.rows = carry(rows, p.rows)
+			p.pendingA, p.pendingG = carry(oracle.CarriedRemainder, p.pendingA), carry(oracle.CarriedRemainder, p.pendingG)
+			p.prevA, p.prevG = carry(oracle.CarriedOverlap, p.prevA), carry(oracle.CarriedOverlap, p.prevG)
+		}
+	}
+}

@@ -50,11 +50,13 @@ func TestFreeRunningRejectsFaults(t *testing.T) {
 	traces := allTraces(t)
 	// hc-eps-missing shifts tensors by 1e-6, below fp32 noise: the closed forms in oracle see it.
 	for _, f := range faults.All() {
-		if f.Name == "hc-eps-missing" {
-			continue
+		if f.Name == "hc-eps-missing" || f.Resumes {
+			continue // one that resumes is held against one-shot in TestResumingFaultsShow
 		}
 		t.Run(f.Name, func(t *testing.T) {
-			if len(compare(t, m.With(f.Apply(oracle.Reference())), traces[len(traces)-1]).failures) == 0 {
+			faulty := m.With(f.Apply(oracle.Reference()))
+			// The short trace is cheap and shows most of them; selection and far rows need the long one.
+			if len(compare(t, faulty, traces[0]).failures) == 0 && len(compare(t, faulty, traces[len(traces)-1]).failures) == 0 {
 				t.Errorf("the trace comparison passes under %s (%s)", f.Name, f.Effect)
 			}
 		})

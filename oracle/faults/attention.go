@@ -34,6 +34,49 @@ var attention = []Fault{
 			return o
 		}),
 	},
+	{
+		Name:   "window-one-long",
+		Effect: "the sliding window sees one row more than it should",
+		Origin: "window w passed where w-1 is wanted: huggingface/transformers#39408, zml/zml#763",
+		Row:    "M1",
+		Apply: around(func(in oracle.AttentionInput) oracle.AttentionInput {
+			in.WindowSize++
+			return in
+		}, nil),
+	},
+	{
+		Name:   "sinks-zero",
+		Effect: "the attention sinks are 0 in place of their trained values",
+		Origin: "a per-head tensor that was not loaded",
+		Apply: around(func(in oracle.AttentionInput) oracle.AttentionInput {
+			in.Sink = make([]float64, len(in.Sink))
+			return in
+		}, nil),
+	},
+	{
+		Name:   "attention-scale-halved",
+		Effect: "the softmax scale is half of what it should be",
+		Origin: "a factor missing from the softmax scale: NVIDIA/TensorRT-LLM#3675",
+		Row:    "S13",
+		Apply: around(func(in oracle.AttentionInput) oracle.AttentionInput {
+			in.Scale /= 2
+			return in
+		}, nil),
+	},
+	{
+		Name:   "compressed-rows-shifted",
+		Effect: "the first half of the compressed rows is read one row further on",
+		Origin: "slots taken for pages, off by one entry: sgl-project/sglang#25556",
+		Row:    "G6",
+		Apply: around(func(in oracle.AttentionInput) oracle.AttentionInput {
+			rows := in.Compressed.Clone()
+			for i := range rows.Rows / 2 {
+				copy(rows.Row(i), in.Compressed.Row(i+1))
+			}
+			in.Compressed = rows
+			return in
+		}, nil),
+	},
 }
 
 // around changes what attention is given or what it returns.

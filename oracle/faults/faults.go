@@ -20,12 +20,15 @@ type Fault struct {
 	Name   string // slug, as in nanoserve -fault=NAME
 	Effect string // one sentence: what the operator now does
 	Origin string // public bugs of this kind, or the seed story
-	Apply  func(oracle.Ops) oracle.Ops
+	Row    string // row of the catalogue, empty for none
+	// Resumes says that the fault shows only where a sequence goes on: in a later chunk, a decode step, after a prefix hit.
+	Resumes bool
+	Apply   func(oracle.Ops) oracle.Ops
 }
 
 // All lists the catalogue in order of name.
 func All() []Fault {
-	all := slices.Concat(selection, compression, attention, hyperConnections)
+	all := slices.Concat(selection, compression, attention, hyperConnections, indexer, rotation, routing, memory)
 	slices.SortFunc(all, func(a, b Fault) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"math"
 
+	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/oracle"
 )
 
@@ -70,6 +71,77 @@ var hyperConnections = []Fault{
 			}
 		}),
 	},
+	{
+		Name:   "sinkhorn-exp-without-eps",
+		Effect: "Sinkhorn starts with the exponential of the shifted logits and has no eps",
+		Origin: "NVIDIA/Megatron-LM#5106",
+		Row:    "H3",
+		Apply:  otherSinkhorn(oracle.SinkhornVariant{Start: oracle.StartRowExp, Iterations: 20}),
+	},
+	{
+		Name:   "sinkhorn-in-log-space",
+		Effect: "Sinkhorn takes 20 steps in log space, rows last, without eps",
+		Origin: "TransformerEngine, TileKernels and FlashInfer differ",
+		Row:    "H4",
+		Apply:  otherSinkhorn(oracle.SinkhornVariant{Start: oracle.StartExp, Iterations: 20, RowsLast: true}),
+	},
+	{
+		Name:   "hc-mix-bf16",
+		Effect: "the mixing GEMM reads its operands in bf16",
+		Origin: "the report that assay grew from",
+		Row:    "A6",
+		Apply: func(ops oracle.Ops) oracle.Ops {
+			exact := ops.HCMix
+			ops.HCMix = func(v, fn oracle.Mat, normEps float64) oracle.Mat {
+				mixes := exact(v, fn, normEps)
+				coarse := exact(rounded(v), rounded(fn), normEps)
+				// the norm is taken of the fp32 row: only the products are coarse
+				for t := range mixes.Rows {
+					ratio := rms(rounded(v).Row(t), normEps) / rms(v.Row(t), normEps)
+					for i := range mixes.Row(t) {
+						mixes.Row(t)[i] = coarse.Row(t)[i] * ratio
+					}
+				}
+				return mixes
+			}
+			return ops
+		},
+	},
+}
+
+// otherSinkhorn normalises comb by another published variant.
+func otherSinkhorn(v oracle.SinkhornVariant) func(oracle.Ops) oracle.Ops {
+	return func(ops oracle.Ops) oracle.Ops {
+		exact := ops.HCSplit
+		ops.HCSplit = func(mixes oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
+			pre, post, comb = exact(mixes, scale, base, cfg)
+			n := cfg.Streams
+			for t := range mixes.Rows {
+				b := comb.Row(t)
+				for i := range b {
+					b[i] = mixes.Row(t)[2*n+i]*scale[2] + base[2*n+i]
+				}
+				v.Apply(b, n)
+			}
+			return pre, post, comb
+		}
+		return ops
+	}
+}
+
+// rounded is a matrix in bf16.
+func rounded(m oracle.Mat) oracle.Mat {
+	out := m.Clone()
+	format.BF16.RoundSlice(out.Data)
+	return out
+}
+
+func rms(v []float64, eps float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x * x
+	}
+	return math.Sqrt(sum/float64(len(v)) + eps)
 }
 
 func swapSplit(change func(oracle.HCConfig) oracle.HCConfig) func(oracle.Ops) oracle.Ops {

@@ -37,6 +37,42 @@ var selection = []Fault{
 			return chosen, nil
 		}),
 	},
+	{
+		Name:   "select-first",
+		Effect: "the first k visible keys are attended to, whatever their scores",
+		Origin: "ties and stashes resolved by the lowest index: local-inference-lab/b12x#55",
+		Row:    "T2",
+		Apply: swapSelection(func(_ []float64, _, k int, _ oracle.TieRule) ([]int, error) {
+			chosen := make([]int, k)
+			for i := range chosen {
+				chosen[i] = i
+			}
+			return chosen, nil
+		}),
+	},
+	{
+		Name:   "top-k-quarter",
+		Effect: "a quarter of the keys that should be attended to are",
+		Origin: "a top-k below the trained one: ml-explore/mlx-lm#1453; the report that assay grew from",
+		Apply:  smaller(4),
+	},
+	{
+		Name:   "top-k-16th",
+		Effect: "a sixteenth of the keys that should be attended to are",
+		Origin: "a top-k below the trained one: ml-explore/mlx-lm#1453",
+		Apply:  smaller(16),
+	},
+}
+
+// smaller keeps the best k/n keys of rows that see more than that.
+func smaller(n int) func(oracle.Ops) oracle.Ops {
+	return func(ops oracle.Ops) oracle.Ops {
+		exact := ops.SelectTopK
+		ops.SelectTopK = func(scores []float64, visible, k int, tie oracle.TieRule) ([]int, error) {
+			return exact(scores, visible, max(k/n, 1), tie)
+		}
+		return ops
+	}
 }
 
 func swapSelection(choose selector) func(oracle.Ops) oracle.Ops {
