@@ -190,7 +190,7 @@ func sameRows(p bench.Problem) func(parts []bench.Results) (bench.Results, error
 // moved puts every page elsewhere in a larger pool: preempted and resumed.
 func moved(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	n := p.In("pages").Dim(0)
-	return bench.Relation{Parts: []bench.Problem{repaged(p, g.Perm(n+5)[:n], n+5)}, Join: sameRows(p)}, nil
+	return bench.Relation{Parts: []bench.Problem{repaged(p, g.Perm(n + 5)[:n], n+5)}, Join: sameRows(p)}, nil
 }
 
 // compacted keeps only pages that are used, in the order of the tables: a pool after defragmentation.
