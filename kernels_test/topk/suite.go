@@ -8,12 +8,14 @@ import (
 
 // Suite is the suite of this package.
 func Suite() bench.Suite {
-	return bench.Suite{Name: "topk", Families: []bench.Family{
-		{Op: opTopK, Slug: "topk", Doc: topkDoc()},
-		{Op: opPages, Slug: "topk-pages", Doc: pagesDoc()},
-	}, Built: built}
+	return bench.Suite{Name: "topk", Families: []bench.Family{topk, pages}, Built: built, Variants: variants(), Plants: plants()}
 }
 
+// built is the candidate that settles ties as the call says.
 func built(contract string) (bench.Candidate, error) {
-	return nil, fmt.Errorf("no contract of the topk suite is called %q", contract)
+	switch contract {
+	case lowest, highest, anyTie:
+		return bench.FromKernels(contract+"-sort", kernels(kernelOf(bySort, quirks{}))), nil
+	}
+	return nil, fmt.Errorf("no contract of the topk suite is called %q; %s, %s and %s are", contract, lowest, highest, anyTie)
 }

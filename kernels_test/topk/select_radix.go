@@ -1,0 +1,112 @@
+package topk
+
+import "slices"
+
+// byRadix finds the k-th key digit by digit, from the top, and then gathers: what is above it in any case, and of the keys that
+// equal it as many as are missing, from the end that the tie rule names. digits are bits for each pass, 32 in all.
+func byRadix(digits ...int) chooser {
+	return func(r row) []int {
+		keys := make([]uint32, r.n)
+		for i := range keys {
+			keys[i] = key(r.scores[i])
+		}
+		left, shift := r.k, 32
+		var prefix, mask uint32
+		for _, d := range digits {
+			shift -= d
+			count := make([]int, 1<<d)
+			for _, v := range keys {
+				if v&mask == prefix {
+					count[v>>shift&(1<<d-1)]++
+				}
+			}
+			bin := len(count) - 1
+			for bin > 0 && count[bin] < left {
+				left -= count[bin]
+				bin--
+			}
+			prefix |= uint32(bin) << shift
+			mask |= (1<<d - 1) << shift
+		}
+		return r.gather(func(i int) int {
+			switch {
+			case keys[i] > prefix:
+				return 1
+			case keys[i] == prefix:
+				return 0
+			}
+			return -1
+		}, left)
+	}
+}
+
+// gather takes the keys of class 1 and, of those of class 0, as many as are missing, by the tie rule.
+func (r row) gather(class func(i int) int, missing int) []int {
+	out := make([]int, 0, r.k)
+	var ties []int
+	for i := range r.n {
+		switch class(i) {
+		case 1:
+			out = append(out, i)
+		case 0:
+			ties = append(ties, i)
+		}
+	}
+	if r.high {
+		slices.Reverse(ties)
+	}
+	return append(out, ties[:min(missing, len(ties))]...)
+}
+
+// coarse is the first pass of a production selection: the top 8 bits of the order-preserving half-precision bits of a score, rounded
+// to nearest. A bin is a quarter of a binade; scores beyond 65,504 share one, and so do both zeros.
+func coarse(v float32) int {
+	h := half(v)
+	if h>>15 == 1 && v != 0 {
+		return int(^h >> 8 & 0xff)
+	}
+	return int((h | 0x8000) >> 8) // -0 becomes +0, too
+}
+
+// byHalfFirst bins by coarse, keeps what is above the bin of the k-th score, and chooses among the whole bin exactly.
+func byHalfFirst(inner chooser) chooser {
+	return func(r row) []int {
+		bins := make([]int, r.n)
+		var count [256]int
+		for i := range bins {
+			bins[i] = coarse(r.scores[i])
+			count[bins[i]]++
+		}
+		bin, left := 255, r.k
+		for bin > 0 && count[bin] < left {
+			left -= count[bin]
+			bin--
+		}
+		var out, inside []int
+		for i, b := range bins {
+			switch {
+			case b > bin:
+				out = append(out, i)
+			case b == bin:
+				inside = append(inside, i)
+			}
+		}
+		return append(out, r.among(inside, left, inner)...)
+	}
+}
+
+// among chooses k of some keys.
+func (r row) among(of []int, k int, inner chooser) []int {
+	if k >= len(of) {
+		return of
+	}
+	sub := row{make([]float32, len(of)), len(of), k, r.high}
+	for i, at := range of {
+		sub.scores[i] = r.scores[at]
+	}
+	var out []int
+	for _, i := range inner(sub) {
+		out = append(out, of[i])
+	}
+	return out
+}

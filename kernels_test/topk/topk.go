@@ -1,0 +1,14 @@
+package topk
+
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+var topk = bench.Family{
+	Op: opTopK, Slug: "topk", Doc: topkDoc(),
+	Claim:     "every row MUST name exactly the best keys that its query sees, each once, ties as declared, then -1",
+	Contracts: contracts(), Draw: drawRows, Expect: expectRows, Twins: twins,
+	Kases: slices.Concat(scoreKases(false), lengthKases(false), relateKases(false)),
+}
