@@ -128,18 +128,6 @@ func wide(g bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
-// all applies changes one after the other.
-func all(changes ...func(bench.Gen, *bench.Problem) error) func(bench.Gen, *bench.Problem) error {
-	return func(g bench.Gen, p *bench.Problem) error {
-		for _, f := range changes {
-			if err := f(g, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // strided are rows that lay out one operand at a time with memory of nobody around it, and say the same without.
 func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Layout, order ...string) []bench.Kase {
 	var out []bench.Kase

@@ -26,7 +26,7 @@ func dims(name string, m, n, k int, more ...any) bench.Shape {
 // whole returns an error for a depth that the format's blocks do not divide.
 func whole(k, block int) error {
 	if k%block != 0 {
-		return fmt.Errorf("K is %d, which blocks of %d do not divide", k, block)
+		return fmt.Errorf("the depth K is %d, which blocks of %d do not divide", k, block)
 	}
 	return nil
 }
@@ -101,13 +101,13 @@ func narrowScales(g bench.Gen, shape ...int) bench.Operand {
 // scales as real ones do, left over from another call.
 func tiles(g bench.Gen, lead, rows, cols int, draw func(g bench.Gen, shape ...int) bench.Operand) (o bench.Operand, padding func(i int) bool) {
 	pr, pc := format.SwizzledShape(rows, cols)
-	real, stale := draw(g, lead*rows*cols), draw(g, lead*pr*pc)
+	filled, stale := draw(g, lead*rows*cols), draw(g, lead*pr*pc)
 	used := make([]bool, lead*pr*pc)
 	for l := range lead {
 		for r := range rows {
 			for c := range cols {
 				at := l*pr*pc + format.SwizzledOffset(r, c, cols)
-				stale.Values[at], used[at] = real.Values[(l*rows+r)*cols+c], true
+				stale.Values[at], used[at] = filled.Values[(l*rows+r)*cols+c], true
 			}
 		}
 	}

@@ -42,8 +42,10 @@ func denseKases() []bench.Kase {
 		{ID: "nan", Why: "a row of zeros, and a NaN that one row alone may show", Shapes: sweep(9, 64, nil, 7), Change: zeros},
 		{ID: "in-parts", Why: "a row's result is the same beside other rows", Shapes: sweep(24, 160, nil, 13, 65), Relate: inParts(rowsOfX, nil)},
 		{ID: "rows-reversed", Why: "rows in another order give the same results in that order", Shapes: sweep(24, 160, nil, 40), Relate: reversed(rowsOfX, nil)},
-		{ID: "column-major", Why: "both operands with the second dimension outermost", Shapes: sweep(10, 70, nil, 9),
-			Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 5, Swap: true}, "w": {Lead: 1, Gap: 3, Tail: 9, Swap: true}}, Relate: contiguous},
+		{
+			ID: "column-major", Why: "both operands with the second dimension outermost", Shapes: sweep(10, 70, nil, 9),
+			Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 5, Swap: true}, "w": {Lead: 1, Gap: 3, Tail: 9, Swap: true}}, Relate: contiguous,
+		},
 		{ID: "nano", Why: "the projections of a model of hidden size 128", Shapes: []bench.Shape{dims("m7-n64-k128", 7, 64, 128), dims("m1-n192-k64", 1, 192, 64)}},
 		{ID: "production", Why: "the depth of a V4-Flash projection, N sampled", Full: true, Shapes: []bench.Shape{dims("v4-flash-m32-n64-k4096", 32, 64, 4096)}},
 	}, strided(dims("m6-n20-k96", 6, 20, 96), nil, map[string]bench.Layout{
@@ -73,10 +75,14 @@ var denseEight = bench.Family{
 	Contracts: []numerics.Contract{denseFP8, fp8Hopper},
 	Draw:      drawDense, Expect: expectDense, Twins: denseTwins,
 	Kases: append(denseKases(),
-		bench.Kase{ID: "one-large", Why: "448·448 and then 7.5·1 for the rest: 13 fraction bits keep none of the rest", Catches: []string{"A1 deepseek-ai/DeepGEMM#37", "A2 triton-lang/triton#2300"},
-			Shapes: []bench.Shape{dims("k256", 2, 3, 256), dims("k4096", 2, 3, 4096)}, Change: smallest},
-		bench.Kase{ID: "one-sign", Why: "fp8 sums of one sign: promotion to fp32 shows", Catches: []string{"A1 deepseek-ai/DeepGEMM#37"},
-			Shapes: []bench.Shape{dims("k1024", 8, 8, 1024, "members", 16), dims("k4096", 4, 6, 4096, "members", 16)}, Change: coherent},
+		bench.Kase{
+			ID: "one-large", Why: "448·448 and then 7.5·1 for the rest: 13 fraction bits keep none of the rest", Catches: []string{"A1 deepseek-ai/DeepGEMM#37", "A2 triton-lang/triton#2300"},
+			Shapes: []bench.Shape{dims("k256", 2, 3, 256), dims("k4096", 2, 3, 4096)}, Change: smallest,
+		},
+		bench.Kase{
+			ID: "one-sign", Why: "fp8 sums of one sign: promotion to fp32 shows", Catches: []string{"A1 deepseek-ai/DeepGEMM#37"},
+			Shapes: []bench.Shape{dims("k1024", 8, 8, 1024, "members", 16), dims("k4096", 4, 6, 4096, "members", 16)}, Change: coherent,
+		},
 		bench.Kase{ID: "mixed-sign", Why: "fp8 sums that cancel: an accumulator of 13 bits is beyond what rounding would do", Shapes: []bench.Shape{dims("k4096", 6, 8, 4096)}},
 	),
 }

@@ -24,8 +24,10 @@ var grouped = bench.Family{
 	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, tailTwin, accumulationTwin},
 	Kases: append([]bench.Kase{
 		{ID: "groups", Why: "uneven groups, experts without rows in front, between and behind", Shapes: []bench.Shape{experts(4, 9, 24, 160, 8), experts(5, 3, 16, 256, 1, "leading", 1), experts(1, 7, 16, 160, 4)}},
-		{ID: "offsets", Why: "N that 128 does not divide: an expert's scales begin behind the whole of the last block before", Catches: []string{"Q3 vllm-project/vllm#35497"},
-			Shapes: []bench.Shape{experts(2, 3, 129, 256, 4), experts(3, 2, 136, 160, 2)}},
+		{
+			ID: "offsets", Why: "N that 128 does not divide: an expert's scales begin behind the whole of the last block before", Catches: []string{"Q3 vllm-project/vllm#35497"},
+			Shapes: []bench.Shape{experts(2, 3, 129, 256, 4), experts(3, 2, 136, 160, 2)},
+		},
 		{ID: "tiles", Why: "groups that fill tiles of 128 and one that has a row more", Shapes: []bench.Shape{experts(2, 129, 8, 128, 128, "full", 1)}, Contracts: []string{"fp32"}},
 		{ID: "one-sign", Why: "sums of one sign", Shapes: []bench.Shape{experts(3, 4, 8, 1024, 4)}, Change: coherent},
 		{ID: "needles", Why: "one element a row: which expert, weight and scale were used can be read back", Shapes: []bench.Shape{experts(3, 12, 136, 300, 4)}, Change: needles, Contracts: []string{"fp32"}},

@@ -174,7 +174,7 @@ func quantFP8(s quantStyle) bench.Kernel {
 
 // scale is the divisor of a block and what is stored of it.
 func (s quantStyle) scale(amax float32, form string) (by float32, stored float64) {
-	e := 0
+	var e int
 	switch form {
 	case "ue8m0":
 		if e = s.exponent(amax / 448); s.floorScale {

@@ -63,8 +63,18 @@ func TestCeilExponents(t *testing.T) {
 // Scales in tiles MUST lie where the document says: the places of a few are written out.
 func TestTilePlaces(t *testing.T) {
 	for _, c := range []struct{ row, col, cols, at int }{
-		{0, 0, 4, 0}, {0, 3, 4, 3}, {1, 0, 4, 16}, {31, 0, 4, 496}, {32, 0, 4, 4}, {64, 1, 4, 9}, {96, 3, 4, 15}, {127, 3, 4, 511},
-		{128, 0, 4, 512}, {0, 4, 5, 512}, {128, 0, 5, 1024}, {129, 4, 5, 1552},
+		{0, 0, 4, 0},
+		{0, 3, 4, 3},
+		{1, 0, 4, 16},
+		{31, 0, 4, 496},
+		{32, 0, 4, 4},
+		{64, 1, 4, 9},
+		{96, 3, 4, 15},
+		{127, 3, 4, 511},
+		{128, 0, 4, 512},
+		{0, 4, 5, 512},
+		{128, 0, 5, 1024},
+		{129, 4, 5, 1552},
 	} {
 		v := make([]float32, 4096)
 		v[c.at] = 1

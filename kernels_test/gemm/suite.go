@@ -16,11 +16,10 @@ func Suite() bench.Suite {
 	}
 }
 
-// products are the operators that multiply; scaled those of them with multipliers a block.
+// denseOps multiply plain operands, scaledOps those with multipliers a block.
 var (
 	denseOps  = []string{opDense, opBF16, opFP8}
 	scaledOps = []string{opBlock, opBatched, opMXFP4, opNVFP4, opGrouped, opGroupedN, opMasked}
-	hopperOps = []string{opBlock, opMXFP4, opGrouped, opMasked}
 )
 
 // styleOf is a contract to the letter: fp32 sums from the front, or the tensor core's.

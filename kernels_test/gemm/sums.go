@@ -1,6 +1,9 @@
 package gemm
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 func sequential(x, w []float32) float32 {
 	var s float32
@@ -12,8 +15,8 @@ func sequential(x, w []float32) float32 {
 
 func backwards(x, w []float32) float32 {
 	var s float32
-	for i := len(x) - 1; i >= 0; i-- {
-		s += float32(x[i] * w[i])
+	for i, v := range slices.Backward(x) {
+		s += float32(v * w[i])
 	}
 	return s
 }

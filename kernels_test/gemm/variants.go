@@ -29,8 +29,16 @@ func variants() []bench.Variant {
 		name string
 		sum  summing
 	}{
-		{"sequential", sequential}, {"backwards", backwards}, {"fused", fused}, {"pairwise", pairwise}, {"lanes-2", lanes(2)},
-		{"lanes-4", lanes(4)}, {"lanes-8", lanes(8)}, {"lanes-32", lanes(32)}, {"blocks-16", blocks(16)}, {"blocks-64", blocks(64)},
+		{"sequential", sequential},
+		{"backwards", backwards},
+		{"fused", fused},
+		{"pairwise", pairwise},
+		{"lanes-2", lanes(2)},
+		{"lanes-4", lanes(4)},
+		{"lanes-8", lanes(8)},
+		{"lanes-32", lanes(32)},
+		{"blocks-16", blocks(16)},
+		{"blocks-64", blocks(64)},
 	}
 	for i, o := range orders {
 		for j, where := range []string{pairFirst, oneByOne, dequantise} {
