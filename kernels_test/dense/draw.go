@@ -273,3 +273,17 @@ func perRow(o bench.Operand) int {
 
 // softmaxScale is not the usual D^-1/2, so that a kernel which makes up its own is seen.
 func softmaxScale(d int) float64 { return float64(float32(1.3 / math.Sqrt(float64(d)))) }
+
+// captured makes a call one that replays a graph captured with half as long sequences.
+func captured(_ bench.Gen, p *bench.Problem) error {
+	first := p.Clone()
+	short := lengths(first)
+	for b, n := range short {
+		short[b] = (n + 1) / 2
+	}
+	shorten(&first, short)
+	first.Layout = map[string]bench.Layout{}
+	first.Mode = "graph"
+	p.Mode, p.CaptureWith = "graph", &first
+	return nil
+}

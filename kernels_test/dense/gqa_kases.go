@@ -175,6 +175,7 @@ func gqaKases() []bench.Kase {
 		{ID: "no-sink", Why: "no sinks, no scratch, lse in base e", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, extend...)}, Change: all(without("sink", "workspace"), set(bench.Attrs{"lse_base": "e"}))},
 		{ID: "no-lse", Why: "the log-sum-exp is not asked for", Phase: "decode", Shapes: []bench.Shape{shape("odd", 4, decode...)}, Change: without("lse"), Contracts: bf16},
 		{ID: "padded-batch", Why: "rows behind the last request, as captured graphs have", Phase: "decode", Shapes: []bench.Shape{shape("odd", 4, req{1, 9}, req{1, 6}, req{2, 5})}, Change: padded(2), Contracts: bf16},
+		{ID: "captured-short", Why: "a graph captured with sequences half as long, replayed on these", Phase: "decode", Shapes: []bench.Shape{shape("odd", 4, req{1, 9}, req{1, 6}, req{1, 14})}, Change: captured, Contracts: bf16},
 		{ID: "high-pages", Why: "page ids in the hundreds in a pool that is mostly others'", Phase: "decode", Shapes: []bench.Shape{shape("mha", 2, req{1, 9}, req{1, 6})}, Change: highPages(600), Contracts: []string{"fp8-kv"}},
 		{ID: "more-splits-than-keys", Why: "splits without keys", Phase: "decode", Shapes: []bench.Shape{shape("odd", 4, req{1, 3}, req{1, 1}, req{1, 12})}, Change: set(bench.Attrs{"num_splits": 16.0})},
 		{ID: "one-split", Why: "the unsplit path", Phase: "decode", Shapes: []bench.Shape{shape("odd", 4, decode...)}, Change: set(bench.Attrs{"num_splits": 1.0}), Contracts: bf16},

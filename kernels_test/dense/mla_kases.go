@@ -34,6 +34,7 @@ func mlaKases() []bench.Kase {
 		{ID: "base-2", Why: "lse in base 2, one split", Phase: "extend", Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 8, extend...)}, Change: set(bench.Attrs{"lse_base": "2", "num_splits": 1.0})},
 		{ID: "more-splits-than-keys", Why: "splits without keys", Phase: "decode", Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 8, req{1, 3}, req{1, 1}, req{1, 12})}, Change: set(bench.Attrs{"num_splits": 16.0})},
 		{ID: "padded-batch", Why: "rows behind the last request", Phase: "decode", Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 8, req{1, 9}, req{1, 6})}, Change: padded(3)},
+		{ID: "captured-short", Why: "a graph captured with sequences half as long, replayed on these", Phase: "decode", Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 4, req{1, 9}, req{1, 6}, req{1, 14})}, Change: captured},
 		{ID: "high-pages", Why: "page ids in the hundreds", Phase: "decode", Contracts: []string{"fp8-kv"}, Shapes: []bench.Shape{shape("mla-nano", 2, req{1, 9}, req{1, 6})}, Change: highPages(700)},
 		{ID: "all-strided", Why: "every operand is a view into a wider buffer", Phase: "extend", Contracts: []string{"bf16", "fp8-kv"}, Shapes: []bench.Shape{shape("mla-nano", 4, batch...)}, Layout: paged},
 		{ID: "batch-is-alone", Why: "each request gives what it gives alone", Phase: "extend", Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 4, batch...)}, Relate: alone},

@@ -173,6 +173,14 @@ func ownPlants() []bench.Plant {
 			return map[string]bench.Kernel{"gqa_attention": attention[float32](st), "mla_attention": latent[float32](st)}
 		}),
 	})
+	out = append(out, bench.Plant{
+		Name: "lengths-of-capture", Effect: "a replayed graph keeps the lengths that it was captured with", Origin: "host values baked into a graph", Class: "graph", On: onAttention,
+		Build: before(func(c *bench.Call) {
+			if c.CaptureWith != nil {
+				c.Storage["seq_lens_storage"] = c.CaptureWith.Storage["seq_lens_storage"]
+			}
+		}),
+	})
 	return append(out, memoryPlants()...)
 }
 

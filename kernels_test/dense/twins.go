@@ -1,11 +1,20 @@
 package dense
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"math"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // attentionTwins take one feature away each, the more specific ones first.
 func attentionTwins() []bench.Twin {
 	return []bench.Twin{
 		{Class: "strides", Name: "dense operands", Apply: dense},
+		{Class: "graph", Name: "no captured graph", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			was := p.CaptureWith != nil
+			p.Mode, p.CaptureWith = "", nil
+			return was
+		}},
 		{Class: "scale", Name: "k_scale and v_scale of 1", Apply: unitScales},
 		{Class: "scale", Name: "no YaRN factor", Apply: toNumber("rope_factor", 1)},
 		{Class: "mask-edge", Name: "no window", Apply: func(_ bench.Gen, p *bench.Problem) bool {
@@ -25,10 +34,25 @@ func attentionTwins() []bench.Twin {
 			p.Attrs["lse_base"] = map[string]string{"2": "e", "e": "2"}[p.Attrs.Word("lse_base")]
 			return true
 		}},
+		{Class: "layout", Name: "key-value heads alike", Apply: headsAlike},
+		{Class: "layout", Name: "sinks alike", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			o, has := p.Operands["sink"]
+			if has {
+				p.Change("sink", func(int, float64) float64 { return o.Values[0] })
+			}
+			return has
+		}},
 		{Class: "gate", Name: "no sink", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			_, has := p.Operands["sink"]
 			delete(p.Operands, "sink")
 			delete(p.Layout, "sink")
+			return has
+		}},
+		{Class: "scale", Name: "the usual softmax scale", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			o, has := p.Operands["q"]
+			if has {
+				p.Attrs["softmax_scale"] = 1 / math.Sqrt(float64(o.Shape[2]))
+			}
 			return has
 		}},
 		{Class: "chunk-state", Name: "no cached prefix", Apply: noPrefix},
@@ -87,6 +111,22 @@ func unitScales(_ bench.Gen, p *bench.Problem) bool {
 		p.Attrs["v_scale"] = 1.0
 	}
 	return true
+}
+
+// headsAlike gives every key-value head the first one's keys and values.
+func headsAlike(_ bench.Gen, p *bench.Problem) bool {
+	changed := false
+	for _, name := range []string{"k", "v", "k_cache", "v_cache"} {
+		o, ok := p.Operands[name]
+		if !ok {
+			continue
+		}
+		d := o.Shape[len(o.Shape)-1]
+		n := d * o.Shape[len(o.Shape)-2]
+		changed = changed || n > d
+		p.Change(name, func(i int, _ float64) float64 { return o.Values[i/n*n+i%d] })
+	}
+	return changed
 }
 
 // identity lays the pages down in the order of the tables.
