@@ -142,6 +142,10 @@ func (c *call) wrong(a *armed, style string) {
 		c.out = answer{sure: 0.4, text: string(out)}
 	case "filler-echo":
 		spans := c.p.sentenceSpans()
+		if len(spans) == 0 {
+			c.out = answer{sure: 0.4, text: denial}
+			return
+		}
 		r := spans[len(spans)/3]
 		c.out = answer{sure: 0.4, text: strings.TrimSpace(c.p.slice(r[0], min(r[1], r[0]+12)))}
 	case "other-request":

@@ -143,7 +143,10 @@ func (e *Engine) arm(names []string) error {
 			a.par[key] = v
 		}
 		for _, p := range f.Params {
-			if v := a.par[p.Name]; v < 0 || p.Words != nil && v >= len(p.Words) {
+			v := a.par[p.Name]
+			// Sizes and moduli divide: only shares, counts of BOS and variants may be 0.
+			zero := p.Words != nil || p.Name == "percent" || p.Name == "bos"
+			if v < 0 || v == 0 && !zero || p.Words != nil && v >= len(p.Words) {
 				return fmt.Errorf("scripted fault %q: parameter %q is %d, out of range", f.Slug, p.Name, v)
 			}
 		}

@@ -52,13 +52,14 @@ func TestCatalogue(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for name, o := range map[string]scripted.Options{
-		"is unknown":      {Faults: []string{"gremlins"}},
-		"named twice":     {Faults: []string{"head-cut", "FK01"}},
-		"no parameter":    {Faults: []string{"head-cut"}, Params: map[string]scripted.Params{"head-cut": {"x": 1}}},
-		"out of range":    {Faults: []string{"junk-cliff"}, Params: map[string]scripted.Params{"junk-cliff": {"variant": 9}}},
-		"not among":       {Params: map[string]scripted.Params{"head-cut": {"limit": 1}}},
-		"control \"odd\"": {Control: "odd"},
-		"window 3":        {Window: 3},
+		"is unknown":         {Faults: []string{"gremlins"}},
+		"named twice":        {Faults: []string{"head-cut", "FK01"}},
+		"no parameter":       {Faults: []string{"head-cut"}, Params: map[string]scripted.Params{"head-cut": {"x": 1}}},
+		"out of range":       {Faults: []string{"junk-cliff"}, Params: map[string]scripted.Params{"junk-cliff": {"variant": 9}}},
+		"is 0, out of range": {Faults: []string{"phase"}, Params: map[string]scripted.Params{"phase": {"modulus": 0}}},
+		"not among":          {Params: map[string]scripted.Params{"head-cut": {"limit": 1}}},
+		"control \"odd\"":    {Control: "odd"},
+		"window 3":           {Window: 3},
 	} {
 		if _, err := scripted.New(o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want one with %q", err, name)

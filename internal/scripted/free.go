@@ -55,17 +55,17 @@ func (o *oracle) long(q, l string, at int, _ bool) (answer, bool) {
 		m := countTo.FindStringSubmatch(first)
 		from, to := atoi(m[1]), atoi(m[2])
 		var b strings.Builder
-		for i := from; i <= to; i++ {
+		for i := from; i <= to && i-from <= o.most; i++ {
 			b.WriteString(strconv.Itoa(i))
 			b.WriteByte('\n')
 		}
 		a.text = strings.TrimSpace(b.String())
 	case listOf.MatchString(first):
-		a.text = numbered(o.items(atoi(listOf.FindStringSubmatch(first)[1]), at))
+		a.text = numbered(o.items(o.fit(listOf.FindStringSubmatch(first)[1]), at))
 	case wantWords.MatchString(first) && !strings.Contains(first, "list"):
-		a.text, a.free = prose(atoi(wantWords.FindStringSubmatch(first)[1]), o.draw), true
+		a.text, a.free = prose(o.fit(wantWords.FindStringSubmatch(first)[1]), o.draw), true
 	case wantItems.MatchString(first):
-		a.text = numbered(o.items(atoi(wantItems.FindStringSubmatch(first)[1]), at))
+		a.text = numbered(o.items(o.fit(wantItems.FindStringSubmatch(first)[1]), at))
 	default:
 		return answer{}, false
 	}
@@ -97,8 +97,11 @@ func atoi(s string) int {
 	if err != nil {
 		return 0
 	}
-	return min(n, 20000)
+	return n
 }
+
+// fit reads a number of items; one more than fits shows the cut just as well.
+func (o *oracle) fit(s string) int { return min(atoi(s), o.most+1) }
 
 // items are n words of the visible text in reading order, each once; a short text is used up and continued by
 // numbered ones.

@@ -29,14 +29,18 @@ type oracle struct {
 	p       *prompt
 	tools   []tool
 	adapter string
+	most    int            // tokens that fit: longer lists are not made
 	draw    func() float64 // for free texts
 }
+
+// maxItems bounds the items or words of a long answer.
+const maxItems = 20000
 
 // tailBytes is how far from the end of a message its question may begin.
 const tailBytes = 1200
 
 func newOracle(v *view, r *request, draw func() float64) *oracle {
-	o := &oracle{segs: v.segs(), p: v.p, draw: draw}
+	o := &oracle{segs: v.segs(), p: v.p, draw: draw, most: maxItems}
 	if r != nil {
 		o.tools = r.Tools
 		_, o.adapter, _ = strings.Cut(r.Model, ":")

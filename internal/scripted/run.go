@@ -43,6 +43,7 @@ func (e *Engine) serve(ctx context.Context, c *call, alive func()) ([]choice, *a
 	case c.p.n() > e.o.Window || c.r.MaxTokens != nil && c.p.n()+c.cap > e.o.Window:
 		return nil, tooLong(e.o.Window, c.p.n(), c.cap), nil
 	}
+	c.cap = min(c.cap, e.o.Window)
 	e.find(c)
 	if err := e.prefill(ctx, c, alive); err != nil {
 		return nil, nil, err
@@ -122,7 +123,7 @@ func (e *Engine) decoding(n int) time.Duration {
 func (c *call) say(e *Engine) {
 	c.dead = false
 	o := newOracle(c.v, c.r, c.random())
-	o.adapter = c.adapter
+	o.adapter, o.most = c.adapter, min(c.cap, maxItems)
 	c.out = o.answer()
 	if c.out.sure == 0 {
 		c.out.sure = 1
