@@ -93,7 +93,7 @@ func number(v float64) string {
 func finding(r Row) report.Finding {
 	f := report.Finding{
 		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message, Shape: strings.TrimSpace(r.Text),
-		Again: r.Case.Again(),
+		Again: r.Case.Again(), Pictures: r.Pictures,
 	}
 	var likely []string
 	for _, c := range r.Causes {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -25,15 +26,16 @@ type Options struct {
 
 // Row is what became of one case.
 type Row struct {
-	Case    bench.Case
-	Outcome suite.Outcome
-	Message string // one sentence
-	Text    string // the failure at length
-	Report  bench.Report
-	Causes  []bench.Cause // of a failure, likely first
-	Like    []bench.Cause // known bugs that look like it
-	Repro   string        // folder; empty without
-	Bytes   int           // read and written by one call
+	Case     bench.Case
+	Outcome  suite.Outcome
+	Message  string // one sentence
+	Text     string // the failure at length
+	Report   bench.Report
+	Causes   []bench.Cause // of a failure, likely first
+	Like     []bench.Cause // known bugs that look like it
+	Repro    string        // folder; empty without
+	Pictures []report.Picture
+	Bytes    int // read and written by one call
 }
 
 // Run judges a candidate, nil for the built-in ones, by every case that the options keep. For a worker the contract of each
@@ -134,6 +136,7 @@ func (o Options) judge(ctx context.Context, s bench.Suite, c bench.Case, under b
 	}
 	f, _ := row.Report.First()
 	row.Outcome, row.Message = suite.Failed, f.Verdict.Reason
+	row.Pictures = Pictures(b, row.Report)
 	row.Causes, row.Like = b.Explain(ctx, under, row.Report), b.Library(ctx, s.Plants, row.Report)
 	row.Text = b.Failure(ctx, under, row.Report, s.Plants)
 	if o.Shrink {

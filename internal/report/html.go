@@ -139,6 +139,7 @@ type findingView struct {
 	Answer  string
 	Elided  bool
 	Margins []marginView
+	Drawn   []pictureView
 }
 
 // mark is a piece of a prompt; Hit pieces are the expected text.
@@ -163,6 +164,9 @@ func newFindingView(f Finding, anchor string, budget *int) findingView {
 	v.Elided = cut || cutAnswer
 	v.Prompt = highlight(visible(prompt), visible(f.Expected))
 	v.Answer = visible(answer)
+	for _, p := range f.Pictures {
+		v.Drawn = append(v.Drawn, p.draw())
+	}
 	for i, m := range f.Margins {
 		mv := marginView{Margin: m, Negative: m.Got < 0}
 		if m.Golden != nil {

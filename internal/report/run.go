@@ -116,6 +116,7 @@ type Finding struct {
 	Curl     string // one line that sends it again
 	Again    string // one command that reruns the case
 	Margins  []Margin
+	Pictures []Picture // residuals of a kernel's outputs
 }
 
 // Margin is the log-probability margin of one needle token, in nats: log p(expected)

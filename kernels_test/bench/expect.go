@@ -109,3 +109,18 @@ func blank(v []float64, free []bool) []float64 {
 	}
 	return out
 }
+
+// Rho is |got − want| / bound of every element, by the sharpest bound; 0 where nobody judges.
+func (e Expected) Rho(got []float64) []float64 {
+	bound := make([]float64, len(e.Want))
+	for i := range bound {
+		bound[i] = e.sharpest(i)
+	}
+	out := numerics.Rho(got, e.Want, bound)
+	for i := range out {
+		if e.Free != nil && e.Free[i] {
+			out[i] = 0
+		}
+	}
+	return out
+}
