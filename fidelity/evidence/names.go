@@ -1,39 +1,89 @@
 package evidence
 
-// The probes, in the order in which a run takes them: cheap and decisive ones first.
+// The probes, in the order in which a run takes them: cheap and decisive ones first. Arms are runs with a right answer;
+// numbers are measurements and have no verdict here. A right answer is a fact given back, never equal bytes.
 const (
-	Sanity     = "sanity"       // P0: short questions, cold, one at a time. Arms q0..q4
-	Accounting = "accounting"   // P6: prompt tokens of plain, +system, +developer, +tools, +reasoning, +word. Numbers only
-	SelfNoise  = "self-noise"   // P19: one short request again and again. Arm facts; numbers distinct-texts, logprob-spread
-	Sampling   = "sampling"     // P22: temperature 1 and omitted fields. Numbers distinct-at-1, distinct-omitted, distinct-at-0
-	Parity     = "parity"       // P13: streamed against whole. Arms stream, whole; numbers differing, replacement-characters
-	OverLimit  = "over-limit"   // P17: window-64, +64, 2x with head, middle and tail codes. Arms <size>-head, -middle, -tail
-	Length     = "length-sweep" // P1: needle at 10 % depth by length. Arms len-<tokens>, At tokens; number edge, edge-width
-	Depth      = "depth-sweep"  // P2: over the edge. Arms depth-<percent>, tail-2048, tail-512, tail-128, tail-32
-	Repeats    = "repeats"      // P3: eight copies. Arms spread-with-tail, spread-no-tail
-	Shift      = "shift"        // P4: residues and seams. Arms front-<k>, seam-<chunk>-<offset>; numbers modulus, residue, seam
-	Cue        = "cue"          // P5: asked verbatim, by paraphrase, with no shared word. Arms verbatim, paraphrase, gap
-	Distance   = "distance"     // needle-to-question distance held while the length changes, and the other way round
-	Warm       = "cold-warm"    // P7: same bytes again, first character changed, extended. Arms cold, warm1..3, first-changed, extended
-	Fork       = "fork"         // P8: one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; number replays
-	Ladder     = "ladder"       // P9: clients. Arms n<clients>-<shared|unique>-<equal|unequal>-<short|long>
-	Soak       = "soak"         // P10 (disruptive): arms block-<k>
-	LongAnswer = "long-answer"  // P11: arms alone, after-long-prompt; numbers onset, loops, foreign-script, skipped
-	Aborts     = "aborts"       // P12 (disruptive): arms before, during, after
-	Tools      = "tools"        // P14: arms copy-stream, copy-whole, parallel, cut; numbers schema-errors, rate
-	Turns      = "turns"        // P15: arms plain, reasoning-content, reasoning, open-think, empty-content, tool-only, late-system
-	Flat       = "flatten"      // P16: the ledger's twin in one message. Arms flat
-	Logprobs   = "logprobs"     // P18: numbers spread, prefill-decode-difference
-	FirstToken = "first-token"  // P20: arms one-word, late
-	Evict      = "evict-return" // P21 (disruptive): arms first, returned, again
-	Sessions   = "sessions"     // P23: fresh connections. Arms session-<k>; number groups
+	// Sanity (P0): short questions, cold, one at a time. Arms q0 to q4.
+	Sanity = "sanity"
+	// Accounting (P6): prompt tokens as the server reports them; no text is judged. Numbers: plain is the count of a short
+	// chat; text is what one added text costs inside a user message, word what one word does; system, developer,
+	// late-system, tools, reasoning, reasoning-content are what the same text costs there (about text, and a frame of a few
+	// tokens; near 0: dropped). tokenize and raw-tokenize: reported minus the tokenize route's count, for chats and raw texts.
+	// kept-<tokens>: reported over built for a prompt of that length; kept-least, kept-least-at, kept-least-tokens: the
+	// smallest of these, its length, and what was reported there. Words: counter.
+	Accounting = "accounting"
+	// SelfNoise (P19): one short request again and again. Arm facts; numbers distinct-texts, logprob-spread (nats).
+	SelfNoise = "self-noise"
+	// Sampling (P22): temperature 1 and omitted fields. Numbers distinct-at-0, distinct-at-1, distinct-omitted, each of
+	// asked; thoughts-default, thoughts-on, thoughts-off (characters). Arms explicit, omitted: a code with repeated digits.
+	Sampling = "sampling"
+	// Parity (P13): streamed against whole. Arms stream, whole; numbers differing, replacement-characters.
+	Parity = "parity"
+	// OverLimit (P17): codes at head, middle and tail. Arms <size>-head, -middle, -tail with size under (window - 64), over
+	// (+ 64), twice. Right: the code is given. Over the window class "too-long" is the sound answer; it is not Right. Numbers
+	// <size>-reported: prompt tokens; words <size>: what the server did (answered, refused, empty, error).
+	OverLimit = "over-limit"
+	// Length (P1): needle at 10 % depth by length. Arms len-<tokens>, At tokens; numbers edge, edge-width where the answers fall
+	// from right to wrong for good, words cliffs: known causes of an edge there, joined by "; ".
+	Length = "length-sweep"
+	// Depth (P2): over the edge. Arms depth-<percent>, tail-2048, tail-512, tail-128, tail-32; At percent. Number length.
+	Depth = "depth-sweep"
+	// Repeats (P3): eight copies. Arms spread-with-tail, spread-no-tail. Number length.
+	Repeats = "repeats"
+	// Shift (P4): residues and seams. Arms front-<k> and back-<k> (k tokens more, needle deep), At the whole length;
+	// seam-<chunk>-<offset>, At the needle's offset. Numbers modulus and residue (only where exactly the lengths of one
+	// residue fail), base; seam: the chunk at whose seams needles are lost and beside which they are found.
+	Shift = "shift"
+	// Cue (P5): over the edge; asked verbatim, by paraphrase, with no shared word. Arms verbatim, paraphrase, gap, and
+	// short-<the same> at the control length; <kind> and short-<kind> for uuid, path, phrase, several, nth, distractors.
+	Cue = "cue"
+	// Distance holds the needle-to-end distance while the length changes (arms length-<tokens>) and the other way round
+	// (arms distance-<tokens>); At tokens. Number held-distance, held-length.
+	Distance = "distance"
+	// Warm (P7): same bytes again, first character changed, extended by a turn. Arms cold, warm1 to warm3, first-changed,
+	// extended. Warm runs without a proven hit are unmeasured. Numbers prefixes, prefixes-bad (every warm answer wrong, cold one
+	// right), prefixes-mixed, hits-proven; words proof: cached-tokens or ttft.
+	Warm = "cold-warm"
+	// Fork (P8): one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; image-a, image-b: one text, two pictures. Number replays:
+	// answers that belong to an earlier request on the prefix.
+	Fork = "fork"
+	// Ladder (P9): clients. Arms n<clients>-<shared|unique>-<equal|unequal>-<short|long>, At clients. Class other-needle is
+	// the code of a request that was in flight.
+	Ladder = "ladder"
+	// Soak (P10, disruptive): arms block-<k>, At requests before it.
+	Soak = "soak"
+	// LongAnswer (P11): counting aloud. Arms alone, after-long-prompt; numbers onset (items right before the first wrong one,
+	// smallest), loops, foreign-script, skipped (answers with each), early-end, asked.
+	LongAnswer = "long-answer"
+	// Aborts (P12, disruptive): arms before, during, after.
+	Aborts = "aborts"
+	// Tools (P14): arms copy-stream, copy-whole, parallel, cut; numbers schema-errors, rate (calls that came, of asked).
+	Tools = "tools"
+	// Turns (P15): a growing chat. Arms plain, reasoning-content, reasoning, open-think, cut-think, closed-think, empty-content,
+	// tool-only, late-system; turn-<k> of plain by depth, At turns. In the two reasoning arms the fact stands in the thoughts:
+	// templates may drop these by design. Number turns.
+	Turns = "turns"
+	// Flat (P16): the ledger's twin in one message, cold. Arms flat, flat-<k>, At turns.
+	Flat = "flatten"
+	// Logprobs (P18): numbers spread (nats, between positions of one answer), prefill-decode-difference (largest, nats).
+	Logprobs = "logprobs"
+	// FirstToken (P20): arms one-word, late. Number late-words.
+	FirstToken = "first-token"
+	// Evict (P21, disruptive): arms first, returned, again. Numbers flood-tokens, returned-cached, again-cached.
+	Evict = "evict-return"
+	// Sessions (P23): fresh connections. Arms session-<k>; number groups: 2 where some connections fail always and the
+	// others never, else 1.
+	Sessions = "sessions"
+	// Indexer: SGLang's own selections. Arms layer-<k>: rows of the question in which the needle's units are selected.
+	// Numbers units (tokens a unit), layers, topk.
+	Indexer = "indexer"
 )
 
 // Order lists the probes in the order of a run.
 func Order() []string {
 	return []string{
 		Sanity, Accounting, Parity, SelfNoise, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork, Turns, Flat,
-		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Evict, Aborts, Soak,
+		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Indexer, Evict, Aborts, Soak,
 	}
 }
 
