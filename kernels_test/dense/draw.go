@@ -2,6 +2,7 @@ package dense
 
 import (
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -21,9 +22,7 @@ func shape(model string, page int, reqs ...req) bench.Shape {
 		dims[slug("q%d", i)], dims[slug("kv%d", i)] = r.q, r.kv
 		most, tokens = max(most, r.kv), tokens+r.q
 	}
-	for name, n := range models[model] {
-		dims[name] = n
-	}
+	maps.Copy(dims, models[model])
 	name := slug("%s-page%d-b%d-t%d-l%d", model, page, len(reqs), tokens, most)
 	if page == 0 {
 		name = slug("%s-ragged-b%d-t%d-l%d", model, len(reqs), tokens, most)

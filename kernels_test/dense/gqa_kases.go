@@ -1,7 +1,9 @@
 package dense
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -11,9 +13,7 @@ type change = func(g bench.Gen, p *bench.Problem) error
 // set changes attributes.
 func set(attrs bench.Attrs) change {
 	return func(_ bench.Gen, p *bench.Problem) error {
-		for name, v := range attrs {
-			p.Attrs[name] = v
-		}
+		maps.Copy(p.Attrs, attrs)
 		return nil
 	}
 }
@@ -107,10 +107,8 @@ func indexCoded() change {
 // needles: one value in a row of small ones, at the places where masks, pages and tiles end.
 func needles(at ...int) change {
 	return everyRequest(func(g bench.Gen, _, j int) float64 {
-		for _, n := range at {
-			if n == j {
-				return 6 + float64(j%5)
-			}
+		if slices.Contains(at, j) {
+			return 6 + float64(j%5)
 		}
 		return 0.05 * g.NormFloat64()
 	})
@@ -130,14 +128,20 @@ func gqaKases() []bench.Kase {
 	full := set(bench.Attrs{"window_left": -1.0})
 	bf16 := []string{"bf16", "fp8-kv"}
 	out := []bench.Kase{
-		{ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row, so a table taken for something else shows as wrong values alone", Phase: "extend",
-			Catches: []string{"G6 sgl-project/sglang#25556", "V4 tenstorrent/vllm#415"}, Shapes: []bench.Shape{shape("nano", 8, req{3, 24}, req{1, 24}, req{4, 24}), shape("odd", 2, req{3, 12}, req{12, 12})}},
+		{
+			ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row, so a table taken for something else shows as wrong values alone", Phase: "extend",
+			Catches: []string{"G6 sgl-project/sglang#25556", "V4 tenstorrent/vllm#415"}, Shapes: []bench.Shape{shape("nano", 8, req{3, 24}, req{1, 24}, req{4, 24}), shape("odd", 2, req{3, 12}, req{12, 12})},
+		},
 		{ID: "aligned-decode", Why: "the same for one query each", Phase: "decode", Catches: []string{"G7 sgl-project/sglang#23757"}, Shapes: []bench.Shape{shape("nano", 4, req{1, 32}, req{1, 32}, req{1, 32})}},
-		{ID: "page-edge", Why: "lengths one below, at and above multiples of the page", Phase: "decode", Catches: []string{"G12 flashinfer-ai/flashinfer#941"},
-			Shapes: []bench.Shape{shape("nano", 16, req{1, 1}, req{1, 15}, req{1, 16}, req{1, 17}, req{1, 33})}},
+		{
+			ID: "page-edge", Why: "lengths one below, at and above multiples of the page", Phase: "decode", Catches: []string{"G12 flashinfer-ai/flashinfer#941"},
+			Shapes: []bench.Shape{shape("nano", 16, req{1, 1}, req{1, 15}, req{1, 16}, req{1, 17}, req{1, 33})},
+		},
 		{ID: "page-edge-grouped", Why: "the same for eight query heads to one key-value head", Phase: "decode", Contracts: bf16, Shapes: []bench.Shape{shape("grouped8", 16, req{1, 15}, req{1, 17})}},
-		{ID: "page-size", Why: "pages of one token, of two, of sizes that no tile divides", Phase: "decode", Catches: []string{"G6 sgl-project/sglang#25556"}, Contracts: bf16,
-			Shapes: []bench.Shape{shape("odd", 1, req{1, 7}, req{1, 12}), shape("odd", 2, req{1, 7}, req{1, 12}), shape("odd", 3, req{1, 7}, req{1, 12}), shape("odd", 53, req{1, 54}, req{1, 12}), shape("odd", 64, req{1, 65}, req{1, 64}, req{1, 63})}},
+		{
+			ID: "page-size", Why: "pages of one token, of two, of sizes that no tile divides", Phase: "decode", Catches: []string{"G6 sgl-project/sglang#25556"}, Contracts: bf16,
+			Shapes: []bench.Shape{shape("odd", 1, req{1, 7}, req{1, 12}), shape("odd", 2, req{1, 7}, req{1, 12}), shape("odd", 3, req{1, 7}, req{1, 12}), shape("odd", 53, req{1, 54}, req{1, 12}), shape("odd", 64, req{1, 65}, req{1, 64}, req{1, 63})},
+		},
 		{ID: "prefill-ragged", Why: "whole prompts side by side, no cache", Phase: "prefill", Catches: []string{"Q14 flashinfer-ai/flashinfer#4979"}, Shapes: []bench.Shape{shape("nano", 0, req{5, 5}, req{9, 9}, req{1, 1}), shape("odd", 0, prefill...)}},
 		{ID: "prefill-paged", Why: "whole prompts read back from their pages", Phase: "prefill", Catches: []string{"Q15 flashinfer-ai/flashinfer#1023"}, Shapes: []bench.Shape{shape("nano", 8, req{5, 5}, req{9, 9}, req{1, 1}), shape("odd", 4, prefill...)}},
 		{ID: "extend", Why: "chunks behind cached prefixes, some of them empty, with stale scratch", Phase: "extend", Catches: []string{"S9 flashinfer-ai/flashinfer#3047"}, Shapes: []bench.Shape{shape("nano", 8, req{3, 20}, req{2, 2}, req{1, 17}), shape("odd", 0, extend...)}},
@@ -148,8 +152,10 @@ func gqaKases() []bench.Kase {
 		{ID: "not-causal", Why: "every query sees all keys of its request", Phase: "prefill", Shapes: []bench.Shape{shape("odd", 0, req{6, 6}, req{3, 11}, req{2, 0}), shape("odd", 4, req{5, 9}, req{2, 4})}, Change: set(bench.Attrs{"causal": false, "window_left": -1.0})},
 		{ID: "both-sides", Why: "a window that looks ahead, causal off", Phase: "prefill", Catches: []string{m1}, Shapes: []bench.Shape{shape("odd", 0, req{12, 12}, req{7, 15})}, Change: set(bench.Attrs{"causal": false, "window_left": 3.0, "window_right": 2.0})},
 		{ID: "window-one", Why: "a window of the query's own key alone", Phase: "extend", Catches: []string{m6, "M2 huggingface/transformers#26792"}, Shapes: []bench.Shape{shape("odd", 4, extend...), shape("odd", 0, prefill...)}, Change: set(bench.Attrs{"window_left": 0.0})},
-		{ID: "window-page-edge", Why: "windows that begin one below, at and above a page's first token, needles on both sides", Phase: "decode", Catches: []string{m1, m6},
-			Shapes: []bench.Shape{shape("odd", 8, req{1, 24}, req{1, 25}, req{1, 26}, req{1, 31}, req{1, 32})}, Change: all(set(bench.Attrs{"window_left": 8.0}), needles(14, 15, 16, 17, 21, 22, 23, 24, 25))},
+		{
+			ID: "window-page-edge", Why: "windows that begin one below, at and above a page's first token, needles on both sides", Phase: "decode", Catches: []string{m1, m6},
+			Shapes: []bench.Shape{shape("odd", 8, req{1, 24}, req{1, 25}, req{1, 26}, req{1, 31}, req{1, 32})}, Change: all(set(bench.Attrs{"window_left": 8.0}), needles(14, 15, 16, 17, 21, 22, 23, 24, 25)),
+		},
 		{ID: "window-continuous-batch", Why: "one query, window + 2 keys: the key before the window is the only one to drop", Phase: "decode", Catches: []string{m4}, Shapes: []bench.Shape{shape("nano", 4, req{1, 11}, req{1, 10}, req{1, 12})}, Change: all(set(bench.Attrs{"window_left": 8.0}), needles(0, 1, 2))},
 		{ID: "masked-tiles", Why: "whole leading tiles before the window, trailing ones after the causal edge", Phase: "extend", Shapes: []bench.Shape{shape("odd", 16, req{9, 90}, req{2, 70})}, Change: set(bench.Attrs{"window_left": 5.0}), Contracts: bf16},
 		{ID: "index-coded", Why: "uniform scores over values that name their key; lse is the logarithm of the number of keys", Phase: "extend", Shapes: []bench.Shape{shape("nano", 8, req{3, 20}, req{1, 9}), shape("odd", 0, extend...), shape("odd", 8, decode...)}, Change: indexCoded()},

@@ -7,8 +7,9 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// real is what a kernel computes in: float32 emulates the contract, float64 is more exact than it.
-type real interface{ float32 | float64 }
+// number is what a kernel computes in: float32 emulates the contract, float64 is more exact than it. A product is assigned before
+// it is added, which rounds it: nothing is fused.
+type number interface{ float32 | float64 }
 
 // launch is an attention call as a kernel sees it, paged or ragged, grouped or latent. Faults edit it before it runs.
 type launch struct {
@@ -22,7 +23,6 @@ type launch struct {
 	causal               bool
 	left, right, splits  int
 	base2                bool
-	phase                bool // any request with more keys than queries
 
 	row  func(b, j int) int          // where token j of request b lies
 	span func(b, i int) (lo, hi int) // keys of query i of request b
@@ -57,7 +57,7 @@ type style struct {
 }
 
 // attend computes o [T·H·DV] and lse [T·H] over prefilled outputs.
-func attend[F real](l *launch, st style, o, lse []float64) {
+func attend[F number](l *launch, st style, o, lse []float64) {
 	for b := range l.lens {
 		for i := range l.indptr[b+1] - l.indptr[b] {
 			if l.skip != nil && l.skip(b, i) {
@@ -82,7 +82,7 @@ func attend[F real](l *launch, st style, o, lse []float64) {
 }
 
 // query is one query and head over its keys, in parts that are merged.
-func query[F real](l *launch, st style, b, i, h, lo int, rows []int) state {
+func query[F number](l *launch, st style, b, i, h, lo int, rows []int) state {
 	q := convert[F](l.q[l.indptr[b]+i][h*l.d : (h+1)*l.d])
 	scale := F(l.scale) * F(l.kScale)
 	if st.prescale {
@@ -116,20 +116,21 @@ func query[F real](l *launch, st style, b, i, h, lo int, rows []int) state {
 }
 
 // merge adds a state to another.
-func merge[F real](into *state, s state, st style) {
+func merge[F number](into *state, s state, st style) {
 	m := math.Max(into.m, s.m)
 	x, y := exp(F(into.m)-F(m), st), exp(F(s.m)-F(m), st)
-	into.l = float64(F(into.l)*x) + float64(F(s.l)*y)
-	into.l = float64(F(into.l))
+	a, b := F(into.l)*x, F(s.l)*y
+	into.l = float64(a + b)
 	for c := range into.acc {
-		into.acc[c] = float64(F(F(into.acc[c])*x) + F(F(s.acc[c])*y))
+		a, b := F(into.acc[c])*x, F(s.acc[c])*y
+		into.acc[c] = float64(a + b)
 	}
 	into.m, into.last = m, s.last
 	into.top = math.Max(into.top, s.top)
 }
 
 // split is an online softmax over keys, tile by tile.
-func split[F real](l *launch, st style, q []F, scale F, b, i, h, first int, rows []int) state {
+func split[F number](l *launch, st style, q []F, scale F, b, i, h, first int, rows []int) state {
 	g := l.head(h)
 	tile := st.tile
 	if tile == 0 {
@@ -183,12 +184,15 @@ func split[F real](l *launch, st style, q []F, scale F, b, i, h, first int, rows
 			if st.foldV == 1 {
 				vs := F(l.vScale)
 				for c := range acc {
-					acc[c] += F(p * F(F(v[c])*vs))
+					scaled := F(v[c]) * vs
+					product := p * scaled
+					acc[c] += product
 				}
 				continue
 			}
 			for c := range acc {
-				acc[c] += F(p * F(v[c]))
+				product := p * F(v[c])
+				acc[c] += product
 			}
 		}
 	}
@@ -201,7 +205,7 @@ func split[F real](l *launch, st style, q []F, scale F, b, i, h, first int, rows
 }
 
 // weights turns scores into exponentials and adds them up.
-func weights[F real](z []F, m F, sum *F, st style) {
+func weights[F number](z []F, m F, sum *F, st style) {
 	for n, v := range z {
 		p := exp(v-m, st)
 		rounded := p
@@ -217,7 +221,7 @@ func weights[F real](z []F, m F, sum *F, st style) {
 }
 
 // finish takes in the sink, divides, and writes.
-func finish[F real](l *launch, st style, s state, h int, o, lse []float64, n int) {
+func finish[F number](l *launch, st style, s state, h int, o, lse []float64, n int) {
 	total, m := F(s.l), F(s.m)
 	if s.l == 0 || math.IsInf(s.m, -1) {
 		for c := range o {
@@ -240,23 +244,26 @@ func finish[F real](l *launch, st style, s state, h int, o, lse []float64, n int
 		sink := F(l.sink[h])
 		top := max(m, sink)
 		factor = exp(m-top, st)
-		total = F(total*factor) + exp(sink-top, st)
+		total *= factor
+		total += exp(sink-top, st)
 	}
 	vs := F(l.vScale)
 	if st.foldV != 0 {
 		vs = 1
 	}
 	for c := range o {
-		v := F(F(s.acc[c])*factor) / total
+		v := F(s.acc[c]) * factor
+		v /= total
 		if st.normalise {
-			v = F(s.acc[c]) * F(factor/total)
+			share := factor / total
+			v = F(s.acc[c]) * share
 		}
 		o[c] = float64(v * vs)
 	}
 }
 
 // exp is e^x, by a power of two where a kernel has no other.
-func exp[F real](x F, st style) F {
+func exp[F number](x F, st style) F {
 	if st.exp2 {
 		return F(math.Exp2(float64(x * F(math.Log2E))))
 	}
@@ -264,17 +271,19 @@ func exp[F real](x F, st style) F {
 }
 
 // dot adds products in some number of lanes, which are added in order.
-func dot[F real](q []F, k []float64, lanes int) F {
+func dot[F number](q []F, k []float64, lanes int) F {
 	if lanes <= 1 {
 		var s F
 		for c, v := range k {
-			s += F(q[c] * F(v))
+			product := q[c] * F(v)
+			s += product
 		}
 		return s
 	}
 	var acc [128]F
 	for c, v := range k {
-		acc[c%lanes] += F(q[c] * F(v))
+		product := q[c] * F(v)
+		acc[c%lanes] += product
 	}
 	var s F
 	for _, v := range acc[:lanes] {
@@ -283,7 +292,7 @@ func dot[F real](q []F, k []float64, lanes int) F {
 	return s
 }
 
-func convert[F real](v []float64) []F {
+func convert[F number](v []float64) []F {
 	out := make([]F, len(v))
 	for i, x := range v {
 		out[i] = F(x)

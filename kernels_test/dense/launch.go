@@ -10,16 +10,16 @@ import (
 type edit func(a bench.Args, l *launch)
 
 // attention is the kernel of gqa_attention.
-func attention[F real](st style, edits ...edit) bench.Kernel {
+func attention[F number](st style, edits ...edit) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) { return run[F](a, gqaLaunch(a), st, edits) }
 }
 
 // latent is the kernel of mla_attention.
-func latent[F real](st style, edits ...edit) bench.Kernel {
+func latent[F number](st style, edits ...edit) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) { return run[F](a, mlaLaunch(a), st, edits) }
 }
 
-func run[F real](a bench.Args, l *launch, st style, edits []edit) (bench.Results, error) {
+func run[F number](a bench.Args, l *launch, st style, edits []edit) (bench.Results, error) {
 	for _, e := range edits {
 		e(a, l)
 	}

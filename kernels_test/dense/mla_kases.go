@@ -16,8 +16,10 @@ func mlaKases() []bench.Kase {
 	out := []bench.Kase{
 		{ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row", Phase: "extend", Catches: []string{"G6 sgl-project/sglang#25556"}, Shapes: []bench.Shape{shape("mla-nano", 4, req{3, 12}, req{12, 12}, req{1, 12})}},
 		{ID: "page-edge", Why: "lengths one below, at and above multiples of the page", Phase: "decode", Catches: []string{"G12 flashinfer-ai/flashinfer#941"}, Shapes: []bench.Shape{shape("mla-nano", 16, decode...)}},
-		{ID: "page-size", Why: "pages of one token, of two, of sizes that no tile divides", Phase: "decode", Contracts: lone, Catches: []string{"G6 sgl-project/sglang#25556"},
-			Shapes: []bench.Shape{shape("mla-nano", 1, req{1, 7}, req{1, 12}), shape("mla-nano", 2, req{1, 7}, req{1, 12}), shape("mla-nano", 53, req{1, 54}, req{1, 12}), shape("mla-nano", 64, req{1, 65}, req{1, 3})}},
+		{
+			ID: "page-size", Why: "pages of one token, of two, of sizes that no tile divides", Phase: "decode", Contracts: lone, Catches: []string{"G6 sgl-project/sglang#25556"},
+			Shapes: []bench.Shape{shape("mla-nano", 1, req{1, 7}, req{1, 12}), shape("mla-nano", 2, req{1, 7}, req{1, 12}), shape("mla-nano", 53, req{1, 54}, req{1, 12}), shape("mla-nano", 64, req{1, 65}, req{1, 3})},
+		},
 		{ID: "page-13-of-4", Why: "13 tokens on pages of 4: three slots of the last page hold nothing", Phase: "decode", Catches: []string{"G12 flashinfer-ai/flashinfer#941"}, Contracts: lone, Shapes: []bench.Shape{shape("mla-nano", 4, req{1, 13})}},
 		{ID: "v32", Why: "the ranks of V3.2: 512 latent and 64 rotated channels", Phase: "decode", Contracts: []string{"bf16", "fp8-kv"}, Catches: []string{s13}, Shapes: []bench.Shape{shape("v32", 64, req{1, 70}, req{1, 5})}},
 		{ID: "v32-extend", Why: "two queries behind a prefix at V3.2's ranks", Phase: "extend", Contracts: []string{"bf16-p-bf16"}, Shapes: []bench.Shape{shape("v32", 16, req{2, 18}, req{1, 3})}},

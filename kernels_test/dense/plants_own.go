@@ -120,7 +120,7 @@ func ownPlants() []bench.Plant {
 		}),
 		plant("split-not-rescaled", "split", "parts are added without rescaling to the common maximum", onAttention, func(_ bench.Args, l *launch) {
 			first := map[[3]int]float64{}
-			l.part = func(b, i, h, split int, s *state) {
+			l.part = func(b, i, h, _ int, s *state) {
 				key := [3]int{b, i, h}
 				if _, ok := first[key]; !ok {
 					first[key] = s.m
@@ -138,7 +138,7 @@ func ownPlants() []bench.Plant {
 			}
 		}),
 		plant("split-log2-as-natural", "split", "parts are weighed as if their base-2 maxima were natural", onAttention, func(_ bench.Args, l *launch) {
-			l.part = func(_, _, _, split int, s *state) {
+			l.part = func(_, _, _, _ int, s *state) {
 				if l.splits > 1 {
 					s.m *= math.Log2E
 				}

@@ -301,7 +301,10 @@ func gqaRelated() []bench.Kase {
 		{ID: "prefix-hit-is-miss", Why: "requests that share a prefix's pages give what they give with copies of their own", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, req{3, 20}, req{1, 13}, req{4, 17})}, Change: shared, Relate: owned, Catches: []string{"V3 tanishqkumar/ssd#23", "V4 tenstorrent/vllm#415"}},
 	}
 	for i := range rows {
-		rows[i].Contracts = []string{"fp32", "fp8-kv"}
+		rows[i].Contracts = []string{"fp8-kv", []string{"fp32", "bf16-p-bf16"}[i%2]}
+		if len(rows[i].Shapes) > 1 {
+			rows[i].Contracts = rows[i].Contracts[:1]
+		}
 	}
 	return rows
 }
