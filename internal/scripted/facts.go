@@ -30,6 +30,9 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
+// quotedName is a key as a question quotes it.
+var quotedName = regexp.MustCompile("[\"`]([A-Za-z_][A-Za-z0-9_.-]*)[\"`]")
+
 var notNames = wordSet("I Question Answer JSON UUID OK Only Reply What Which Give The Please List Write")
 
 // namesIn lists what a question is about by name: capitalised words that do not begin the sentence, the cities of
@@ -40,6 +43,9 @@ func namesIn(q string) []string {
 		if n != "" && !slices.Contains(out, n) {
 			out = append(out, n)
 		}
+	}
+	for _, m := range quotedName.FindAllStringSubmatch(q, -1) {
+		add(m[1])
 	}
 	prev := "."
 	rest := q
@@ -84,19 +90,23 @@ func keysIn(q string, names []string) []string {
 	return out
 }
 
-var separators = []string{" is ", " are ", " was ", " will be ", " equals ", " = ", ": ", "="}
+var separators = []string{" is called ", `":"`, `": "`, `":`, " is ", " are ", " was ", " will be ", " equals ", " = ", ": ", "="}
 
 // split reads a sentence as subject and value around the first separator after the byte from; a separator before it
 // counts when nothing follows.
 func split(s string, from int) (subject, value string, ok bool) {
-	best, width := -1, 0
+	best, width, inJSON := -1, 0, false
 	for _, sep := range separators {
 		if i := strings.Index(s[from:], sep); i >= 0 && (best < 0 || from+i < best) {
-			best, width = from+i, len(sep)
+			best, width, inJSON = from+i, len(sep), sep[0] == '"'
 		}
 	}
 	if best >= 0 {
-		subject, value = s[:best], clean(s[best+width:])
+		value = s[best+width:]
+		if end := strings.IndexAny(value, `",}`); inJSON && end >= 0 {
+			value = value[:end]
+		}
+		subject, value = s[:best], clean(value)
 	} else if i := strings.Index(s[:from], " is "); i >= 0 { // "48213 is the code for Lisbon"
 		subject, value = s[i+4:], clean(s[:i])
 	} else if i := strings.Index(s[:from], " holds "); i >= 0 { // "The file P holds the ledger of Lisbon"
@@ -283,7 +293,7 @@ func (o *oracle) facts(q, l string, at int, only bool) (answer, bool) {
 	if a, ok := o.reverse(q, l, at); ok {
 		return a, true
 	}
-	if strings.Contains(l, "all ") && strings.Contains(l, "code") || strings.Contains(l, "every code") {
+	if strings.Contains(l, "code") && (strings.Contains(l, "all ") || strings.Contains(l, "every ")) {
 		return o.everyCode(at)
 	}
 	names := namesIn(q)

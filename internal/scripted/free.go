@@ -42,7 +42,7 @@ var (
 	wantWords = regexp.MustCompile(`\b(?:write|tell|compose|give|produce|in)\b.*?\b(\d{2,5})[- ]words?\b`)
 	wantItems = regexp.MustCompile(`\b(?:list|write|give|name|produce|print|continue)\b.*?\b(?:of )?(\d{1,5}) (?:\w+ )?(?:items|lines|entries|numbers|words|points|facts|things|sentences|names|steps|rows)\b`)
 	listOf    = regexp.MustCompile(`\b(?:numbered )?list (?:of|with) (\d{1,5})\b`)
-	countTo   = regexp.MustCompile(`\b(?:count|numbers|integers|list)\b.*?\bfrom (\d{1,5}) (?:up )?to (\d{1,5})\b`)
+	countTo   = regexp.MustCompile(`\b(?:count|numbers|integers|list)\b.*?\b(\d{1,5}) (?:up )?(?:to|through) (\d{1,5})\b`)
 	thenWords = regexp.MustCompile(`(?i)[,;.]? (?:and )?then,? `)
 )
 
@@ -122,14 +122,14 @@ func (o *oracle) items(n, at int) []string {
 	return out
 }
 
-var creative = regexp.MustCompile(`^(?:please )?(?:write|tell|compose|invent|describe|make up|imagine|continue|explain|summari[sz]e|think of|pick|choose)\b`)
+var creative = regexp.MustCompile(`^(?:please )?(?:write|tell|compose|invent|describe|make up|imagine|continue|explain|summari[sz]e|think of|pick|choose|name a|name an)\b`)
 
 // create is free text: it differs from call to call unless the temperature is 0.
 func (o *oracle) create(_, l string, _ int, _ bool) (answer, bool) {
 	if !creative.MatchString(l) {
 		return answer{}, false
 	}
-	if strings.Contains(l, "one word") || strings.Contains(l, "single word") || strings.Contains(l, "pick") {
+	if strings.Contains(l, "one word") || strings.Contains(l, "single word") || strings.Contains(l, "pick") || strings.Contains(l, "random") {
 		return answer{text: proseNouns[int(o.draw()*float64(len(proseNouns)))], free: true}, true
 	}
 	return answer{text: prose(24, o.draw), free: true}, true

@@ -132,8 +132,14 @@ var refersBack = regexp.MustCompile(`\b(?:one|ones|it)\?$`)
 
 var sumOf = regexp.MustCompile(`^(?:\w+:? )?(?:what is |compute |calculate |how much is |add )?\(?(-?\d{1,9}) ?(\+|-|\*|×|x|plus|minus|times|and) ?(\d{1,9})\b`)
 
+var cardinals = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
+
 // arithmetic: "17+25, number only".
 func (o *oracle) arithmetic(_, l string, _ int, _ bool) (answer, bool) {
+	for i, w := range cardinals { // "two plus two"
+		l = strings.ReplaceAll(l, " "+w+" ", " "+strconv.Itoa(i)+" ")
+		l = strings.ReplaceAll(l, " "+w+"?", " "+strconv.Itoa(i)+"?")
+	}
 	m := sumOf.FindStringSubmatch(l)
 	if m == nil {
 		return answer{}, false

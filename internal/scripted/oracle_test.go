@@ -88,7 +88,18 @@ func TestOracleStyles(t *testing.T) {
 		"17+25, number only.":                                                                   "42",
 		"What is 17 + 25?":                                                                      "42",
 		"Reply with the word ready.":                                                            "ready",
-		"What is the capital of France?":                                                        "Paris.",
+		"What is two plus two?":                                                                 "4",
+		"Spell cat backwards.":                                                                  "tac",
+		"How many letters are in the word cat?":                                                 "3",
+		"Print the integers 1 through 5.":                                                       "1\n2\n3\n4\n5",
+		"Give me the codes of Lisbon and Lima.":                                                 "48213, 30468",
+		"List every access code in order of appearance.":                                        "48213, 71955, 30468",
+		"Is there an access code for Oslo? If so, give it.":                                     "The access code for the Oslo archive is 71955.",
+		"\nKEY_A = 991\nKEY_B = 882\nWhat is the value of KEY_B? Answer with only the value.":   "882",
+		"\n{\"token\":\"abc-1234\",\"user\":\"bob\"}\nWhat is the value of \"token\"? Answer with only the value.": "abc-1234",
+		"\nWorking directory: /home/x/y\nRepeat the line that starts with Working directory: verbatim.":            "Working directory: /home/x/y",
+		"\nMy dog is called Rex-881.\nWhat is my dog called? Only the name.":                                       "Rex-881",
+		"What is the capital of France?": "Paris.",
 	} {
 		if r := ask(t, c, user(facts+question)); r.text != want {
 			t.Errorf("%s\n got %q\nwant %q", question, r.text, want)

@@ -37,6 +37,9 @@ func (o *oracle) onlyNeedle(l string, at int) []fact {
 				continue
 			}
 			subject, value, ok := split(s.text[a:b], 0)
+			if !ok { // "Remember the number 48213."
+				subject, value, ok = "", s.text[m[0]:m[1]], true
+			}
 			if ok && needleLike(value) {
 				out = append(out, fact{value: value, subject: subject, at: o.p.tokenAt(s.at + a)})
 			}
@@ -187,6 +190,9 @@ func (o *oracle) lineThat(q, _ string, at int, _ bool) (answer, bool) {
 		return answer{}, false
 	}
 	want := strings.TrimSpace(m[1])
+	if bare, _, ok := strings.Cut(want, ":"); ok && bare != "" {
+		want = bare
+	}
 	var out *fact
 	o.before(at, func(s seg) {
 		for i := 0; out == nil; {
@@ -217,9 +223,14 @@ func (o *oracle) lineThat(q, _ string, at int, _ bool) (answer, bool) {
 
 var unitAsked = regexp.MustCompile(`\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d{1,3}(?:st|nd|rd|th)) (line|sentence|word|message|question|thing|turn|prompt|paragraph|item)\b`)
 
+var askFirst = regexp.MustCompile(`\bwhat did (?:i|the user) (?:ask|say|write) first\b`)
+
 // ordinalUnit: "What was the first line?", "What was my first message?"
 func (o *oracle) ordinalUnit(_, l string, at int, _ bool) (answer, bool) {
 	m := unitAsked.FindStringSubmatch(l)
+	if m == nil && askFirst.MatchString(l) {
+		m = []string{"", "first", "message"}
+	}
 	if m == nil {
 		return answer{}, false
 	}

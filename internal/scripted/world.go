@@ -1,7 +1,9 @@
 package scripted
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -122,6 +124,8 @@ var known = []struct{ words, answer string }{
 	{"author hamlet", "Shakespeare."},
 }
 
+var spelling = regexp.MustCompile(`\bspell (?:the word )?["']?(\p{L}+)["']? backwards|how many letters (?:are|does) (?:there )?(?:in )?(?:the word )?["']?(\p{L}+)["']?`)
+
 // general answers from the world instead of the prompt.
 func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {
 	if strings.Contains(l, "capital of") && !strings.Contains(l, "code") {
@@ -130,6 +134,14 @@ func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {
 				return answer{text: p.city + "."}, true
 			}
 		}
+	}
+	if m := spelling.FindStringSubmatch(l); m != nil {
+		word := []rune(m[1] + m[2])
+		if m[2] != "" {
+			return answer{text: strconv.Itoa(len(word))}, true
+		}
+		slices.Reverse(word)
+		return answer{text: string(word)}, true
 	}
 	if !strings.Contains(l, "?") || strings.Contains(l, "code") {
 		return answer{}, false
