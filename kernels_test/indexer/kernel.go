@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -67,6 +68,9 @@ func run(a bench.Args, l *launch, st style, edits []edit) (bench.Results, error)
 	}
 	logits := a.Fresh("logits")
 	for t := range l.q {
+		if n := l.hi[t] - l.lo[t]; n > 0 && l.column(t, l.hi[t]-1) >= l.cols {
+			return nil, fmt.Errorf("query %d sees keys [%d, %d), the result has %d columns", t, l.lo[t], l.hi[t], l.cols)
+		}
 		row := logits[t*l.cols : (t+1)*l.cols]
 		if l.clean {
 			for i := range row {
@@ -74,8 +78,8 @@ func run(a bench.Args, l *launch, st style, edits []edit) (bench.Results, error)
 			}
 		}
 		for _, j := range walk(l.lo[t], l.hi[t], st) {
-			if c := l.column(t, j); l.keyed(t, j) && c < len(row) {
-				row[c] = float64(l.logit(t, l.at(t, j), st))
+			if l.keyed(t, j) {
+				row[l.column(t, j)] = float64(l.logit(t, l.at(t, j), st))
 			}
 		}
 	}

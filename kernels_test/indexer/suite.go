@@ -17,7 +17,7 @@ func docs() map[string]bench.Doc {
 func Suite() bench.Suite {
 	return bench.Suite{
 		Name: "indexer", Families: []bench.Family{raggedFamily(), pagedFamily(), storeFamily()}, Built: built,
-		Variants: append(logitVariants(), storeVariants()...),
+		Variants: append(logitVariants(), storeVariants()...), Plants: plants(),
 	}
 }
 
