@@ -47,9 +47,9 @@ func listKases() []bench.Kase {
 	return []bench.Kase{
 		{ID: "lengths", Why: "lists of every length from one row on: the beginning of a sequence", Phase: "prefill", Contracts: flatContracts, Shapes: one(
 			sized("from-start", dims{"context": 0, "extend": 21}), sized("nano", nil), sized("one-query", dims{"requests": 1, "extend": 1}))},
-		{ID: "flash", Why: "V4-Flash's head width, window and pages' ratio, fewer heads and keys", Phase: "prefill", Contracts: flatContracts, Shapes: one(
-			sized("h8", dims{"requests": 1, "context": 300, "extend": 1, "heads": 8, "dim": 512, "window": 128, "top_k": 60}))},
-		{ID: "queries", Why: "more queries than one block of 64 has", Phase: "prefill", Contracts: twoContracts, Shapes: one(
+		{ID: "flash", Why: "V4-Flash's head width, window and pages' ratio, fewer heads and keys", Phase: "prefill", Contracts: twoContracts, Shapes: one(
+			sized("h4", dims{"requests": 1, "context": 300, "extend": 1, "heads": 4, "dim": 512, "window": 128, "top_k": 60}))},
+		{ID: "blocks-of-queries", Why: "more queries than one block of 64 has", Phase: "prefill", Contracts: twoContracts, Shapes: one(
 			sized("t65", dims{"requests": 1, "extend": 65, "heads": 2, "window": 8, "top_k": 6}), sized("t129", dims{"requests": 1, "extend": 129, "heads": 1, "window": 4, "top_k": 3}))},
 		{ID: "stale-lanes", Why: "stale rows stand behind every list", Phase: "prefill", Catches: []string{"T10 flashinfer-ai/flashinfer#5095"}, Contracts: twoContracts, Shapes: one(
 			sized("t66", dims{"requests": 2, "extend": 33, "heads": 2, "window": 5, "top_k": 4})), Change: shorten},
@@ -59,7 +59,7 @@ func listKases() []bench.Kase {
 			sized("tile-16", dims{"window": 50, "context": 60}), sized("tile-64", dims{"window": 140, "context": 150, "extend": 1})), Change: maskLanes(func(_, lane, n int) bool { return lane >= min(n/50*16, 64) && lane < min(n/50*32, 128) })},
 		{ID: "tail-masked", Why: "the last tile names no row: lists padded to a multiple of 16", Phase: "prefill", Contracts: twoContracts, Shapes: one(
 			sized("tile-16", dims{"window": 40, "context": 50})), Change: maskLanes(func(_, lane, _ int) bool { return lane >= 16 })},
-		{ID: "window-masked", Why: "the main list names no row at all, the extra one does", Phase: "prefill", Contracts: flatContracts, Shapes: one(sized("w16", nil), sized("w33", dims{"window": 33})), Change: maskLanes(func(_, _, _ int) bool { return true })},
+		{ID: "extra-only", Why: "the main list names no row at all, the extra one does", Phase: "prefill", Contracts: flatContracts, Shapes: one(sized("w16", nil), sized("w33", dims{"window": 33})), Change: maskLanes(func(_, _, _ int) bool { return true })},
 		{ID: "empty-rows", Why: "queries without any row between others: length 0, and lists of -1", Phase: "prefill", Contracts: flatContracts, Shapes: one(nano, sized("split", dims{"splits": 3})), Change: emptyQueries(func(t int) bool { return t%3 == 1 })},
 		{ID: "all-empty", Why: "no query has a row", Phase: "prefill", Contracts: flatContracts, Shapes: one(nano), Change: emptyQueries(func(int) bool { return true })},
 		{ID: "scattered", Why: "lanes without row anywhere in a list", Phase: "prefill", Contracts: twoContracts, Shapes: one(sized("w40", dims{"window": 40, "context": 60})), Change: maskLanes(func(t, lane, _ int) bool { return (lane*7+t)%3 == 0 })},
@@ -70,7 +70,7 @@ func listKases() []bench.Kase {
 			delete(p.Operands, "attn_sink")
 			return nil
 		}},
-		{ID: "value-width", Why: "a value is the leading part of a row", Phase: "prefill", Contracts: twoContracts, Shapes: one(sized("dv48", dims{"d_v": 48}))},
+		{ID: "channels", Why: "a value is the leading part of a row", Phase: "prefill", Contracts: twoContracts, Shapes: one(sized("dv48", dims{"d_v": 48}))},
 		{ID: "splits", Why: "the same rows in parts: uneven ones, and more parts than rows", Phase: "prefill", Contracts: twoContracts, Shapes: one(
 			sized("n2", dims{"splits": 2}), sized("n3", dims{"splits": 3}), sized("n7", dims{"splits": 7}), sized("n64", dims{"splits": 64}))},
 		{ID: "o-only", Why: "no log-sum-exp is asked for, and the parts need theirs all the same", Phase: "prefill", Catches: []string{"S7 flashinfer-ai/flashinfer#50"}, Contracts: twoContracts, Shapes: one(sized("n3", dims{"splits": 3}), sized("n2", dims{"splits": 2, "requests": 1})), Change: onlyOutput},
@@ -80,15 +80,19 @@ func listKases() []bench.Kase {
 }
 
 func pagedKases() []bench.Kase {
-	var edges, sizes []bench.Shape
-	for _, n := range []int{7, 8, 9, 15, 16, 24} {
+	var edges, others, sizes []bench.Shape
+	for _, n := range []int{7, 8} {
 		edges = append(edges, paged(slug("context-%d", n), dims{"context": n}))
+	}
+	for _, n := range []int{9, 15, 16, 24} {
+		others = append(others, paged(slug("context-%d", n), dims{"context": n}))
 	}
 	for _, s := range [][2]int{{1, 2}, {2, 53}, {61, 1}, {64, 16}} {
 		sizes = append(sizes, paged(slug("p%d-p%d", s[0], s[1]), dims{"page": s[0], "extra_page": s[1], "context": 66}))
 	}
 	return []bench.Kase{
 		{ID: "page-edges", Why: "sequences that end at the edges of a page", Phase: "decode", Contracts: pagedContracts, Shapes: edges},
+		{ID: "page-edges-later", Why: "sequences that end at the edges of a later page", Phase: "decode", Contracts: twoContracts, Shapes: others},
 		{ID: "page-sizes", Why: "pages of one token, of primes, of powers of two, other ones for each cache", Phase: "decode", Contracts: twoContracts, Shapes: sizes},
 		{ID: "v4-sizes", Why: "V4's window of 128 in pages of 256, its compressed rows in pages of 64 and of 2", Phase: "decode", Contracts: []string{fp32}, Shapes: []bench.Shape{
 			paged("c4", dims{"requests": 2, "context": 300, "heads": 2, "window": 128, "page": 256, "extra_page": 64, "top_k": 40}), paged("c128", dims{"requests": 2, "context": 700, "heads": 2, "window": 128, "page": 256, "extra_page": 2, "ratio": 128, "top_k": 6}),

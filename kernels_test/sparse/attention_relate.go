@@ -239,6 +239,10 @@ func relatedKases() []bench.Kase {
 	}
 	prefix := related("shared-prefix", "a prefix in shared pages is a prefix in pages of one's own", "decode", twoContracts, whole(true, unshare), paged("nano", dims{"requests": 2, "context": 30, "window": 30}))
 	prefix.Change = sharePages
+	alone := related("alone", "each query alone, out of wider buffers", "prefill", twoContracts, inParts(oneByOne), nano, sized("split", dims{"splits": 3}))
+	alone.Layout = map[string]bench.Layout{"q": every["q"], "kv": every["kv"], "indices": every["indices"]}
+	batch := related("batch", "requests of a decode batch, each alone, out of wider buffers", "decode", twoContracts, inParts(oneByOne), pages)
+	batch.Layout = map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 9000}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}}
 	return []bench.Kase{
 		strided("q", map[string]bench.Layout{"q": every["q"]}, "prefill", nano),
 		strided("heads-outermost", map[string]bench.Layout{"q": {Lead: 4, Gap: 64, Tail: 900, Swap: true}}, "prefill", nano),
@@ -247,7 +251,7 @@ func relatedKases() []bench.Kase {
 		strided("all", every, "prefill", sized("split", dims{"splits": 2})),
 		strided("pages", map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 9000}, "extra_kv": {Lead: 2, Gap: 8, Tail: 9000}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}, "request": {Lead: 2, Tail: 2}}, "decode", pages),
 		related("chunked", "chunks of a prefill, each with rows gathered anew, are the prefill at once", "prefill", twoContracts, regathered, residues...),
-		related("alone", "each query alone", "prefill", twoContracts, inParts(oneByOne), nano, sized("split", dims{"splits": 3})),
+		alone,
 		related("permuted", "the batch in reverse", "prefill", twoContracts, permuted, nano),
 		related("reordered", "the lists in reverse", "prefill", twoContracts, whole(false, reorder), nano),
 		related("parts", "num_splits does not matter", "prefill", twoContracts, whole(false, func(_ bench.Gen, p *bench.Problem) error {
@@ -256,7 +260,7 @@ func relatedKases() []bench.Kase {
 		}), sized("n5", dims{"splits": 5})),
 		related("verify", "a verify step of four tokens is four decode steps", "decode", pagedContracts, inParts(oneByOne), paged("m4", dims{"requests": 2, "extend": 4, "context": 13})),
 		related("moved", "pages moved elsewhere between two steps", "decode", pagedContracts, whole(true, relabel(shuffled)), pages),
-		related("batch", "requests of a decode batch, each alone", "decode", twoContracts, inParts(oneByOne), pages),
+		batch,
 		prefix,
 	}
 }

@@ -66,7 +66,7 @@ func mergeStateKases() []bench.Kase {
 			return nil
 		}
 	}
-	nano, flash := mergeShape(5, 4, 64), mergeShape(2, 16, 512)
+	nano, flash := mergeShape(5, 4, 64), mergeShape(2, 4, 512)
 	kases := []bench.Kase{
 		{ID: "unequal", Why: "weights that differ: equal ones hide a wrong base", Shapes: []bench.Shape{nano, flash, mergeShape(1, 1, 128), mergeShape(67, 3, 16)}},
 		{ID: "two-and-eight", Why: "Z = (2, 8) with outputs 0 and 1 is 0.8", Catches: []string{"S1 sgl-project/sglang#35045", "S3 sgl-project/sglang#33064"}, Shapes: []bench.Shape{mergeShape(2, 2, 8)}, Change: twoAndEight},
@@ -90,7 +90,7 @@ func mergeStateKases() []bench.Kase {
 			return nil
 		}},
 		{ID: "strides-suffix", Why: "the suffix has strides of its own", Catches: []string{"S11 local-inference-lab/vllm#17"}, Shapes: []bench.Shape{nano, mergeShape(3, 2, 128)}, Layout: map[string]bench.Layout{"suffix_o": {Lead: 5, Gap: 7, Inner: 64, Tail: 9000}}},
-		{ID: "strides-prefix", Why: "the prefix has strides of its own", Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}}},
+		{ID: "strides-prefix", Why: "the prefix has strides of its own", Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}, "suffix_o": {Tail: 9000}}},
 		{ID: "strides-lse", Why: "log-sum-exps with the heads outermost, as kernels store them", Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_lse": {Lead: 3, Gap: 2, Tail: 40, Swap: true}, "suffix_lse": {Lead: 1, Gap: 5, Tail: 40}}},
 		{ID: "swapped", Why: "suffix and prefix change places", Shapes: []bench.Shape{nano}, Relate: swapStates},
 		{ID: "alone", Why: "each query alone", Shapes: []bench.Shape{nano}, Relate: statesAlone},

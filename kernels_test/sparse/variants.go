@@ -8,7 +8,7 @@ func variants() []bench.Variant {
 	styles := map[string]attentionOptions{
 		"lanes-8": {lanes: 8}, "lanes-32": {lanes: 32, tile: 16}, "tile-1": {tile: 1}, "tile-16": {tile: 16}, "tile-64-exp2": {tile: 64, exp2: true},
 		"two-pass": {}, "reverse": {reverse: true, tile: 16}, "extra-first": {extraFirst: true, tile: 32, exp2: true}, "masked-out": {noMasked: true, tile: 16},
-		"splits-2": {splits: 2, tile: 8}, "splits-5-exp2": {splits: 5, exp2: true}, "splits-100": {splits: 100}, "fused": {fused: true, tile: 16}, "float64": {wide: true}, "float64-splits-3": {wide: true, splits: 3, exp2: true},
+		"splits-2": {splits: 2, tile: 8}, "splits-100": {splits: 100}, "fused": {fused: true, tile: 16}, "float64-splits-3": {wide: true, splits: 3, exp2: true},
 		"rounded-weights": {roundP: true, tile: 16}, "rounded-splits-4": {roundP: true, splits: 4, reverse: true, exp2: true},
 	}
 	var out []bench.Variant
