@@ -43,7 +43,7 @@ func plain(dtype, out, note string) bench.Doc {
 var (
 	docDense = plain(bench.F32, bench.F32, "; fp32 sums, or operands as TF32, or three products of TF32 halves")
 	docBF16  = plain(bench.BF16, bench.BF16, "; sums in fp32 or in the tensor core")
-	docFP8   = plain(bench.E4M3, bench.BF16, "; no scales; sums in fp32, or in the tensor core with promotion every 128 products")
+	docFP8   = plain(bench.E4M3, bench.BF16, "; no scales; sums in fp32, or in the tensor core with promotion to fp32 every 128 consecutive products or sooner")
 )
 
 var docBlock = bench.Doc{

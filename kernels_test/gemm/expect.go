@@ -23,7 +23,7 @@ import (
 // zero, the multipliers of a block are rounded once for all of its sum B_b.
 //
 // Contract fp8-hopper: in every run of at most 128 products under one multiplier the tensor core's bound of block FMAs in any
-// order (numerics.Accumulator.AccBound), times the multiplier, then γ of the additions in fp32. Truncation has no mean of
+// order (numerics.Accumulator.AccBound), times the multiplier, then γ of the additions in fp32, of which a kernel that moves every block of 32 products has most. Truncation has no mean of
 // zero, so there is no martingale form.
 func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Case, bench.Problem) ([]bench.Expected, error) {
 	return func(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
@@ -121,7 +121,7 @@ func (part exactPart) bound(c bench.Case, i, j int, y float64, all int) (det, ma
 	}
 	u := numerics.UFP32
 	if c.Contract.Name == "fp8-hopper" {
-		acc := tensor + numerics.Gamma(up(k, run)+8, u)*(sum+tensor)
+		acc := tensor + numerics.Gamma(up(k, min(run, 32))+8, u)*(sum+tensor)
 		return acc + numerics.HalfULP(format.BF16, y, acc), 0
 	}
 	acc := numerics.Gamma(k+8, u)*sum + float64(k+8)*numerics.MinSubnormalFP32

@@ -17,7 +17,7 @@ var mxfp4 = bench.Family{
 		{ID: "outliers", Why: "a few channels a hundred times larger than the rest", Shapes: sweep(16, 320, nil, 8), Change: outliers},
 		{ID: "nan", Why: "a row of zeros, and a NaN that one row alone may show", Shapes: sweep(9, 160, nil, 7), Change: zeros, Contracts: []string{"fp32"}},
 		{ID: "in-parts", Why: "a row's result is the same beside other rows", Shapes: sweep(24, 160, nil, 13), Relate: inParts(rowsOfScaled, nil), Contracts: []string{"fp32"}},
-		{ID: "production", Why: "a V4-Flash expert, K as it is and N sampled", Full: true, Shapes: []bench.Shape{dims("v4-flash-m64-n128-k4096", 64, 128, 4096)}},
+		{ID: "production", Why: "256 rows of a V4-Flash expert, K as it is and N sampled", Full: true, Shapes: []bench.Shape{dims("v4-flash-m256-n24-k4096", 256, 24, 4096), dims("v4-flash-m256-n24-k2048", 256, 24, 2048)}},
 	}, strided(dims("m6-n20-k160", 6, 20, 160), []string{"fp32"}, map[string]bench.Layout{
 		"x": {Lead: 3, Gap: 40, Tail: 200}, "w": {Lead: 4, Gap: 16, Tail: 130}, "x_scale": {Lead: 1, Gap: 2, Tail: 5}, "w_scale": {Lead: 2, Gap: 3, Tail: 5},
 	}, "x", "w", "x_scale", "w_scale")...),
