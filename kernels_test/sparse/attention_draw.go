@@ -11,14 +11,13 @@ import (
 // draft is a sparse attention problem in the making: requests with their last tokens as queries.
 type draft struct {
 	bench.Gen
-	heads, dim, dv, rope          int
-	window, topK, ratio           int
-	layout                        string
-	lengths, extends              []int
-	request, position             []int // of each query
-	main, extra                   pool
-	lists, extraLists             [][]int // logical
-	indices, extraIndices, counts [][]int // as the operands have them; counts are [main, extra] lengths
+	heads, dim, dv, rope int
+	window, topK, ratio  int
+	layout               string
+	lengths, extends     []int
+	request, position    []int // of each query
+	main, extra          pool
+	lists, extraLists    [][]int // logical
 }
 
 // pool is a cache: where the logical rows of each request lie.
@@ -79,15 +78,13 @@ func drawAttention(g bench.Gen) (bench.Problem, error) {
 	if d.extra, err = d.pool(short, g.Shape.Dim("extra_page")); err != nil {
 		return bench.Problem{}, err
 	}
-	for t, p := range d.position {
-		b := d.request[t]
+	for _, p := range d.position {
 		if d.window == 0 { // one list, which selects from all rows: V3.2
 			d.lists = append(d.lists, d.pick(p+1, d.topK))
 		} else {
 			d.lists = append(d.lists, oracle.CausalRows([]int{p}, 0, d.window)[0])
 		}
 		d.extraLists = append(d.extraLists, d.pick(oracle.Visible(p, max(d.ratio, 1)), d.topK))
-		_ = b
 	}
 	p := bench.Problem{Operands: map[string]bench.Operand{}, Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{}}
 	d.common(&p)

@@ -2,7 +2,9 @@ package sparse
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -221,7 +223,7 @@ func unshare(_ bench.Gen, p *bench.Problem) error {
 func relatedKases() []bench.Kase {
 	nano, pages := sized("nano", nil), paged("nano", dims{"context": 30})
 	every := map[string]bench.Layout{
-		"q": {Lead: 3, Gap: 64, Inner: 8, Tail: 900}, "kv": {Lead: 5, Gap: 16, Tail: 9000}, "extra_kv": {Lead: 2, Gap: 24, Tail: 9000},
+		"q": {Lead: 3, Gap: 64, Inner: 8, Tail: 900}, "kv": {Lead: 5, Gap: 16, Tail: 300}, "extra_kv": {Lead: 2, Gap: 24, Tail: 300},
 		"indices": {Lead: 1, Gap: 3, Tail: 200}, "extra_indices": {Lead: 4, Gap: 1, Tail: 200}, "topk_length": {Lead: 2, Tail: 3}, "extra_topk_length": {Lead: 1, Tail: 5}, "attn_sink": {Lead: 2, Tail: 2},
 	}
 	strided := func(name string, layout map[string]bench.Layout, phase string, s bench.Shape) bench.Kase {
@@ -242,14 +244,11 @@ func relatedKases() []bench.Kase {
 	alone := related("alone", "each query alone, out of wider buffers", "prefill", twoContracts, inParts(oneByOne), nano, sized("split", dims{"splits": 3}))
 	alone.Layout = map[string]bench.Layout{"q": every["q"], "kv": every["kv"], "indices": every["indices"]}
 	batch := related("batch", "requests of a decode batch, each alone, out of wider buffers", "decode", twoContracts, inParts(oneByOne), pages)
-	batch.Layout = map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 9000}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}}
-	return []bench.Kase{
-		strided("q", map[string]bench.Layout{"q": every["q"]}, "prefill", nano),
+	batch.Layout = map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 300}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}}
+	kases := []bench.Kase{
 		strided("heads-outermost", map[string]bench.Layout{"q": {Lead: 4, Gap: 64, Tail: 900, Swap: true}}, "prefill", nano),
-		strided("kv", map[string]bench.Layout{"kv": every["kv"], "extra_kv": every["extra_kv"]}, "prefill", nano),
-		strided("lists", map[string]bench.Layout{"indices": every["indices"], "extra_indices": every["extra_indices"], "topk_length": every["topk_length"], "extra_topk_length": every["extra_topk_length"]}, "prefill", nano),
 		strided("all", every, "prefill", sized("split", dims{"splits": 2})),
-		strided("pages", map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 9000}, "extra_kv": {Lead: 2, Gap: 8, Tail: 9000}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}, "request": {Lead: 2, Tail: 2}}, "decode", pages),
+		strided("pages", map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 300}, "extra_kv": {Lead: 2, Gap: 8, Tail: 300}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}, "request": {Lead: 2, Tail: 2}}, "decode", pages),
 		related("chunked", "chunks of a prefill, each with rows gathered anew, are the prefill at once", "prefill", twoContracts, regathered, residues...),
 		alone,
 		related("permuted", "the batch in reverse", "prefill", twoContracts, permuted, nano),
@@ -263,4 +262,10 @@ func relatedKases() []bench.Kase {
 		batch,
 		prefix,
 	}
+	for _, name := range slices.Sorted(maps.Keys(every)) {
+		k := strided(strings.ReplaceAll(name, "_", "-"), map[string]bench.Layout{name: every[name]}, "prefill", nano)
+		k.Contracts = onlyFP32
+		kases = append(kases, k)
+	}
+	return kases
 }

@@ -8,18 +8,17 @@ import (
 
 // gathered is what the built-in kernel reads of a call. It decodes pages and rounds rows by its own code, not by the library's.
 type gathered struct {
-	q          []float32
-	t, h, d    int
-	dv         int
-	sink       []float32 // nil for none
-	scale      float32
-	lists      [][][]int // of each cache, of each query: rows, -1 for lanes that are none
-	caches     [][][]float32
-	base2      bool
-	plusInf    bool
-	splits     int
-	wantsLSE   bool
-	roundsRows bool
+	q        []float32
+	t, h, d  int
+	dv       int
+	sink     []float32 // nil for none
+	scale    float32
+	lists    [][][]int // of each cache, of each query: rows, -1 for lanes that are none
+	caches   [][][]float32
+	base2    bool
+	plusInf  bool
+	splits   int
+	wantsLSE bool
 }
 
 func gather(a bench.Args, f attentionFaults) gathered {

@@ -97,7 +97,7 @@ func attentionPlants() []bench.Plant {
 		return own(name, class, effect, origin, declared, attending(change))
 	}
 	all, bytes := sampled(), []string{v4Pages, v32Pages}
-	const math5, mla = "DeepSeek-V4 inference/kernel.py", "deepseek-ai/FlashMLA"
+	const release, mla = "DeepSeek-V4 inference/kernel.py", "deepseek-ai/FlashMLA"
 	return []bench.Plant{
 		option("list-one-short", "mask-edge", "the last entry of every list is left out", "a bound taken as inclusive", all, func(o *attentionOptions) { o.lengthOff = -1 }),
 		option("list-one-long", "mask-edge", "one entry behind every list is taken in", "a bound taken as exclusive", all, func(o *attentionOptions) { o.lengthOff = 1 }),
@@ -115,13 +115,13 @@ func attentionPlants() []bench.Plant {
 		option("fnuz-codes", "encoding", "e4m3 codes are read as e4m3fnuz", "AMD's fp8 has another bias", bytes, func(o *attentionOptions) { o.fnuz = true }),
 		option("extra-cache-left-out", "selection", "only the main list is attended to", "local-only attention", all, func(o *attentionOptions) { o.noExtra = true }),
 		option("rows-counted-once", "selection", "a row listed twice counts once", "a set in place of a list", []string{fp32, flashMLA}, func(o *attentionOptions) { o.once = true }),
-		option("softmax-scale-missing", "scale", "scores are not scaled", math5, all, func(o *attentionOptions) { o.noScaleFactor = true }),
+		option("softmax-scale-missing", "scale", "scores are not scaled", release, all, func(o *attentionOptions) { o.noScaleFactor = true }),
 		option("exp2-of-natural-scores", "log-base", "weights are 2^z: log2 e is not folded into the scale", "FlashMLA's exp2 form without its factor", all, func(o *attentionOptions) { o.exp2, o.noLog2 = true, true }),
-		option("sink-missing", "scale", "the sink does not join the denominator", math5, all, func(o *attentionOptions) { o.noSink = true }),
-		option("sink-scaled", "scale", "the sink is multiplied by the softmax scale", math5, all, func(o *attentionOptions) { o.sinkScaled = true }),
+		option("sink-missing", "scale", "the sink does not join the denominator", release, all, func(o *attentionOptions) { o.noSink = true }),
+		option("sink-scaled", "scale", "the sink is multiplied by the softmax scale", release, all, func(o *attentionOptions) { o.sinkScaled = true }),
 		option("sink-per-split", "split", "every part adds the sink", mla, all, func(o *attentionOptions) { o.sinkPerSplit = true }),
 		option("sink-in-lse", "scale", "the log-sum-exp has the sink in it", mla, all, func(o *attentionOptions) { o.sinkInLSE = true }),
-		option("empty-row-nan", "empty-row", "a query without rows is 0 / 0", math5, all, func(o *attentionOptions) { o.emptyNaN = true }),
+		option("empty-row-nan", "empty-row", "a query without rows is 0 / 0", release, all, func(o *attentionOptions) { o.emptyNaN = true }),
 		option("empty-lse-other-sign", "empty-row", "the log-sum-exp of a query without rows has the other sign", mla, all, func(o *attentionOptions) { o.emptySign = true }),
 		option("empty-split-nan", "empty-row", "a part without rows has a NaN log-sum-exp", mla, all, func(o *attentionOptions) { o.emptySplit = true }),
 		option("split-tail-dropped", "split", "entries behind the last full part are left out", "parts of n / num_splits rows", all, func(o *attentionOptions) { o.splitTail = true }),
