@@ -16,6 +16,7 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/inside"
 )
 
 // TestCases judges the built-in candidates, or the worker of ASSAY_CANDIDATE, by every case. As a job (go tool mage kernels) it
@@ -121,6 +122,9 @@ func job(t *testing.T, o kernels.Options, under bench.Candidate, hello bench.Hel
 	out.Rows, err = kernels.Run(t.Context(), under, o)
 	bar.Done()
 	require.NoError(t, err)
+	if under != nil && budget() != "smoke" {
+		out.Inside = insideModel(t, under, hello)
+	}
 	out.Elapsed = time.Since(out.Started)
 	run := out.Report()
 	run.Report = filepath.Join(dir, report.HTMLFile)
@@ -128,6 +132,30 @@ func job(t *testing.T, o kernels.Options, under bench.Candidate, hello bench.Hel
 	require.NoError(t, report.WriteBody(os.Stdout, run, style))
 	require.NoError(t, report.WriteAll(dir, run, nil))
 	suite.Verdict(suite.Code(run.Verdict.Code), run.Verdict.Text)
+}
+
+// insideModel asks nano-v4 for needles with the worker's kernels in it.
+func insideModel(t *testing.T, under bench.Candidate, hello bench.Hello) []kernels.Inside {
+	t.Helper()
+	o := kernels.InsideOptions{Needles: 10, Tokens: 1024, Chunk: 256}
+	if budget() == "full" {
+		o.Needles = 40
+	}
+	places := 0
+	for _, op := range inside.Replaceable() {
+		if _, offered := hello.Ops[op]; offered {
+			places++
+		}
+	}
+	if places == 0 {
+		return nil
+	}
+	bar := report.NewProgress(os.Stderr, report.ProgressOptions{Label: "inside", Total: o.Needles * (places + 1), Style: report.StyleFor(os.Stderr)})
+	defer bar.Done()
+	o.After = func() error { bar.Add(1); return nil }
+	lines, err := kernels.RunInside(t.Context(), under, o)
+	require.NoError(t, err)
+	return lines
 }
 
 // worker starts the user's worker, ASSAY_CANDIDATE; nil without one.

@@ -18,6 +18,7 @@ type Outcome struct {
 	Hello    bench.Hello // zero for the built-in candidates
 	Declared []string    // "mhc_pre: tf32-rn, the sharpest ..."
 	Rows     []Row
+	Inside   []Inside
 	Started  time.Time
 	Elapsed  time.Duration
 }
@@ -38,6 +39,9 @@ func (o Outcome) Report() report.Run {
 	}
 	for _, r := range Reach(lines) {
 		run.Facts = append(run.Facts, report.Fact{Label: "phases", Text: r})
+	}
+	for _, i := range o.Inside {
+		run.Facts = append(run.Facts, report.Fact{Label: "inside", Text: i.String()})
 	}
 	for _, r := range o.Rows {
 		run.Cases = append(run.Cases, report.Case{

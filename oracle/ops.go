@@ -13,11 +13,15 @@ type Ops struct {
 	HCPre   func(x, pre Mat) Mat
 	HCPost  func(f, post, comb, x Mat) Mat
 	HCHead  func(mixes Mat, scale float64, base []float64, eps float64) Mat
+	// HCCollapse is HCMix, HCSplit and HCPre in one launch, as kernels fuse them; nil composes them.
+	HCCollapse func(x, fn Mat, scale, base []float64, cfg HCConfig) (y, post, comb Mat)
 
 	Compress      func(a, g, prevA, prevG Mat, p Pooling) Mat
 	IndexerLogits func(q, k, w Mat, visible []int) Mat
 	SelectTopK    func(scores []float64, visible, k int, tie TieRule) ([]int, error)
-	Attention     func(in AttentionInput) Mat
+	// SelectRows is SelectTopK for all rows of scores [T, S] in one launch; nil takes them one by one.
+	SelectRows func(scores Mat, visible []int, k int, tie TieRule) ([][]int, error)
+	Attention  func(in AttentionInput) Mat
 
 	GroupedProjection func(o, woA Mat, groups int) Mat
 

@@ -74,6 +74,16 @@ func (r *run) selection(name string, l *layer, h, qr oracle.Mat, s *layerState) 
 	r.compress(name+"kv_norm.out", name+"out.0", *l.compressor, l, c.HeadDim, h, &s.kv)
 
 	selected := make([][]int, len(r.ids))
+	if l.indexer != nil && ops.SelectRows != nil {
+		var err error
+		if selected, err = ops.SelectRows(scores, visible, c.TopK, oracle.LowestIndex); err != nil {
+			return nil, fmt.Errorf("positions %d to %d: %w", r.positions[0], r.positions[len(r.positions)-1], err)
+		}
+		if r.rec != nil {
+			r.rec.Sets(name+"indexer.out", selected)
+		}
+		return selected, nil
+	}
 	for t := range selected {
 		if l.indexer == nil {
 			selected[t] = make([]int, visible[t])

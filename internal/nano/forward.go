@@ -130,8 +130,7 @@ func (r *run) layer(i int, x oracle.Mat, s *layerState) (oracle.Mat, error) {
 
 // around wraps a sublayer in its hyper-connection.
 func (r *run) around(name string, hc hyperConnection, x oracle.Mat, sublayer func(oracle.Mat) (oracle.Mat, error)) (oracle.Mat, error) {
-	pre, post, comb := r.ops.HCSplit(r.ops.HCMix(x, hc.fn, r.Config.HC.NormEps), hc.scale, hc.base, r.Config.HC)
-	y := r.ops.HCPre(x, pre)
+	y, post, comb := r.collapse(x, hc)
 	r.record(name+".in.0", x)
 	r.record(name+".out.0", post)
 	r.record(name+".out.1", comb)
@@ -141,6 +140,15 @@ func (r *run) around(name string, hc hyperConnection, x oracle.Mat, sublayer fun
 		return x, err
 	}
 	return r.ops.HCPost(f, post, comb, x), nil
+}
+
+// collapse mixes the streams into the sublayer's input, in one operator or three.
+func (r *run) collapse(x oracle.Mat, hc hyperConnection) (y, post, comb oracle.Mat) {
+	if r.ops.HCCollapse != nil {
+		return r.ops.HCCollapse(x, hc.fn, hc.scale, hc.base, r.Config.HC)
+	}
+	pre, post, comb := r.ops.HCSplit(r.ops.HCMix(x, hc.fn, r.Config.HC.NormEps), hc.scale, hc.base, r.Config.HC)
+	return r.ops.HCPre(x, pre), post, comb
 }
 
 func (r *run) feedForward(name string, l *layer, h oracle.Mat) (oracle.Mat, error) {

@@ -117,6 +117,11 @@ func (p Problem) Args() Args {
 	return Args{p.Attrs, p.call("", "", "", func(string) func() float64 { return func() float64 { return 0 } }, nil)}
 }
 
+// Call lays the problem out as it says and asks for it: for callers outside of a case.
+func (p Problem) Call(op, id, phase string) Call {
+	return p.call(op, id, phase, func(string) func() float64 { return func() float64 { return 0 } }, nil)
+}
+
 // poisonable tells whether there is memory that must not be read.
 func (p Problem) poisonable() bool {
 	if len(p.Unread) > 0 {
