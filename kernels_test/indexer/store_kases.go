@@ -168,33 +168,3 @@ func storePermuted(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	order := g.Perm(p.In("x").Dim(0))
 	return bench.Relation{Parts: []bench.Problem{cutStore(p, order)}, Join: storeJoin(p, [][]int{order})}, nil
 }
-
-func storeTwins() []bench.Twin {
-	on := func(name string, off any) func(bench.Gen, *bench.Problem) bool {
-		return func(_ bench.Gen, p *bench.Problem) bool {
-			was := p.Attrs[name]
-			p.Attrs[name] = off
-			return was != off
-		}
-	}
-	return []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
-		{Class: "paging", Name: "tokens in the order of the slots, all stored", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			p.Change("slot_mapping", func(i int, _ float64) float64 { return float64(i) })
-			sealStore(p)
-			return true
-		}},
-		{Class: "pairing", Name: "no rotation", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			_, has := p.Operands["inv_freq"]
-			delete(p.Operands, "inv_freq")
-			delete(p.Layout, "inv_freq")
-			return has
-		}},
-		{Class: "variant", Name: "no Hadamard transform", Apply: on("hadamard", false)},
-		{Class: "eps", Name: "no norm", Apply: on("norm", "none")},
-		{Class: "scale", Name: "blocks of one amax", Apply: func(g bench.Gen, p *bench.Problem) bool {
-			p.Attrs["norm"], p.Attrs["hadamard"] = "none", false
-			return powerEdges(g, p) == nil
-		}},
-	}
-}

@@ -16,9 +16,28 @@ func dense(_ bench.Gen, p *bench.Problem) bool {
 	return changed
 }
 
-// positiveDots makes every dot product positive.
-func positiveDots(g bench.Gen, p *bench.Problem) bool {
-	return coherent(g, p) == nil
+// positive makes every dot product and every weight positive.
+func positive(g bench.Gen, p *bench.Problem) bool {
+	return both(coherent, nonNegative)(g, p) == nil
+}
+
+// tailless takes the last head and the last channel out of the result.
+func tailless(_ bench.Gen, p *bench.Problem) bool {
+	shape := p.In("q").Shape
+	dim, heads := shape[len(shape)-1], shape[len(shape)-2]
+	p.Change("q", func(i int, v float64) float64 {
+		if i%dim == dim-1 {
+			return 0
+		}
+		return v
+	})
+	p.Change("weights", func(i int, v float64) float64 {
+		if i%heads == heads-1 {
+			return 0
+		}
+		return v
+	})
+	return true
 }
 
 // dotsOfGrid lets q and k hold small whole numbers that no accumulator rounds, and weights powers of two.
@@ -71,24 +90,33 @@ func raggedTwins() []bench.Twin {
 		}},
 		{Class: "scale", Name: "keys of scale 1", Apply: equalScales},
 		{Class: "layout", Name: "equal head weights", Apply: equalWeights},
-		{Class: "gate", Name: "no negative dot product", Apply: positiveDots},
+		{Class: "gate", Name: "no negative dot product or weight", Apply: positive},
+		{Class: "tile", Name: "a last head and a last channel that count for nothing", Apply: tailless},
 		{Class: "accumulation", Name: "values that no accumulator rounds", Apply: dotsOfGrid},
 	}
 }
 
 func pagedTwins() []bench.Twin {
 	return []bench.Twin{
-		{Class: "chunk-state", Name: "all keys in one chunk", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			if _, ok := p.Operands["prefix_lens"]; !ok {
+		{Class: "chunk-state", Name: "all keys in one chunk", Apply: oneChunk},
+		{Class: "strides", Name: "dense operands", Apply: dense},
+		{Class: "batch", Name: "the first request alone", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			w := whole(*p)
+			if len(w) < 2 {
 				return false
 			}
-			p.Change("prefix_lens", func(int, float64) float64 { return 0 })
+			*p, _ = cutPaged(*p, w[:1])
 			return true
 		}},
-		{Class: "strides", Name: "dense operands", Apply: dense},
-		{Class: "paging", Name: "pages in the order of the tables", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			*p = compact(*p)
+		{Class: "paging", Name: "one request on one page", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			*p, _ = cutPaged(*p, whole(*p)[:1])
+			repack(p, max(longestOf(*p)[0], 1))
 			return true
+		}},
+		{Class: "paging", Name: "pages of one token", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			was := p.Attrs.Int("page_size")
+			repack(p, 1)
+			return was > 1
 		}},
 		{Class: "split", Name: "one split", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			was := p.Attrs.Num("num_splits")
@@ -114,17 +142,15 @@ func pagedTwins() []bench.Twin {
 			sealPaged(p)
 			return n > 0
 		}},
-		{Class: "batch", Name: "the first request alone", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			w := whole(*p)
-			if len(w) < 2 {
-				return false
-			}
-			*p, _ = cutPaged(*p, w[:1])
-			return true
-		}},
 		{Class: "scale", Name: "keys of scale 1", Apply: equalScales},
+		{Class: "scale-layout", Name: "keys of scale 1 on pages of one token", Apply: func(g bench.Gen, p *bench.Problem) bool {
+			repack(p, 1)
+			return equalScales(g, p)
+		}},
+		{Class: "encoding", Name: "channels equal in pairs and scales of 1", Apply: equalPairs},
 		{Class: "layout", Name: "equal head weights", Apply: equalWeights},
-		{Class: "gate", Name: "no negative dot product", Apply: positiveDots},
+		{Class: "gate", Name: "no negative dot product or weight", Apply: positive},
+		{Class: "tile", Name: "a last head and a last channel that count for nothing", Apply: tailless},
 		{Class: "accumulation", Name: "values that no accumulator rounds", Apply: dotsOfGrid},
 	}
 }
@@ -139,4 +165,15 @@ func copyRow(p *bench.Problem, b int, longest []int, n int) {
 			return
 		}
 	}
+}
+
+// equalPairs gives keys of scale 1 whose channels 2i and 2i+1 are equal codes.
+func equalPairs(g bench.Gen, p *bench.Problem) bool {
+	codes := [8]float64{1, 2, -3, 4, 1, 3, -2, 4}
+	return redrawn(func(_ bench.Gen, _, j, d int) float64 {
+		if d < 2 {
+			return 448
+		}
+		return 64 * codes[(j+d/2)%8] * direction(d/2)
+	})(g, p) == nil
 }
