@@ -3,5 +3,6 @@
 //
 // Claimed: a product lies within its declared accumulation of the exact product of the stored operands, rounded once to its
 // dtype; a quantiser gives the bytes of its declared recipe. Not claimed: that a recipe is a good one, products that
-// quantise their own output, and operands whose scales multiply to less than the smallest normal fp32 number.
+// quantise their own output, kernels that round dequantised weights to bf16 before they multiply (no contract here declares
+// that), and operands whose scales multiply to less than the smallest normal fp32 number.
 package gemm
