@@ -13,7 +13,7 @@ type Expected struct {
 	Axes  []string
 
 	Want       []float64
-	Bound      []float64 // certain; nil asks for equality; +Inf judges only the class (finite, NaN, infinite)
+	Bound      []float64 // certain; nil asks for equality; see Unbounded
 	Martingale []float64 // holds at the risk Alpha for all elements together; nil where none applies
 	Derivation string    // where Bound comes from, for a failure's text
 
@@ -48,11 +48,11 @@ func Exactly(name string, want []float64, axes []string, shape ...int) Expected 
 	return Expected{Name: name, Shape: shape, Axes: axes, Want: want, Derivation: "the result is exact"}
 }
 
-// Unbounded is a bound that judges classes alone.
+// Unbounded is a bound that judges classes alone: no two finite values are that far apart.
 func Unbounded(n int) []float64 {
 	out := make([]float64, n)
 	for i := range out {
-		out[i] = math.Inf(1)
+		out[i] = math.MaxFloat64
 	}
 	return out
 }

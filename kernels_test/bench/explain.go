@@ -62,7 +62,7 @@ func residualClass(name string) string {
 	switch name {
 	case "period":
 		return "tile"
-	case "truncation bias", "growth":
+	case "truncation", "growth":
 		return "accumulation"
 	case "zeros":
 		return "unwritten"
