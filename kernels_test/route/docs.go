@@ -22,7 +22,7 @@ var gateDoc = bench.Doc{
 	Summary: "chooses top_k of E experts by c = s + bias and weighs them by s: w_i = f · s_i / (sum of the chosen s + renormalise_floor), or f · s_i. " +
 		"Contracts: fp32, scores in fp32, experts whose c are equal or nearer than fp32 tells may stand for each other; lowest-index, the same, and of experts (or groups) with equal logits and bias the lower one is chosen",
 	Operands: []bench.TensorDoc{
-		{Name: "logits", DType: "F32 or BF16", Shape: "[T, E]", Meaning: "one logit an expert, of any sign; -inf masks an expert (its s is 0). A token with a NaN must still get top_k different experts of 0 to E-1, its weights are not judged, and other tokens must not change"},
+		{Name: "logits", DType: "F32 or BF16", Shape: "[T, E]", Meaning: "one logit an expert, of any sign; -inf gives an s of 0. A token with a NaN must still get top_k different experts of 0 to E-1, its weights are not judged, and other tokens must not change"},
 		{Name: "bias", DType: "F32", Shape: "[E]", Meaning: "optional; added to s for the choice of groups and experts, never part of a weight; of any sign"},
 		{Name: "num_token_non_padded", DType: "I32", Shape: "[1]", Meaning: "optional; tokens from there on are padding: their logits are not read, their ids are -1, their weights are not judged"},
 	},
