@@ -108,9 +108,7 @@ func pagedKases() []bench.Kase {
 		{ID: "unsplit", Why: "a launch in one part returns the log-sum-exp that a merge needs", Phase: "decode", Catches: []string{"S10 ROCm/aiter#3606"}, Contracts: twoContracts, Shapes: []bench.Shape{paged("n1", nil)}},
 		{ID: "decode-o-only", Why: "decode in parts without a log-sum-exp asked for", Phase: "decode", Contracts: twoContracts, Shapes: []bench.Shape{paged("n4", dims{"splits": 4})}, Change: onlyOutput},
 		{ID: "decode-empty", Why: "padding requests of a decode batch have no rows", Phase: "decode", Contracts: pagedContracts, Shapes: []bench.Shape{paged("nano", nil), paged("n3", dims{"splits": 3})}, Change: emptyQueries(func(t int) bool { return t == 1 })},
-		{ID: "production", Why: "8,192 queries, 6,912 compressed keys and the window on shuffled pages of production size", Phase: "extend", Contracts: []string{production}, Full: true, Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Repeat = 2
-			return nil
-		}, Shapes: []bench.Shape{paged("t8192", dims{"requests": 1, "context": 27648 - 8192, "extend": 8192, "heads": 1, "window": 128, "top_k": 512, "page": 256, "extra_page": 64, "splits": 2})}},
+		{ID: "repeated", Why: "two runs of a launch give the same bits", Phase: "decode", Contracts: []string{production}, Change: twice, Shapes: []bench.Shape{paged("nano", nil), paged("n3", dims{"splits": 3, "extend": 2})}},
+		{ID: "production", Why: "8,192 queries, 6,912 compressed keys and the window on shuffled pages of production size", Phase: "extend", Contracts: []string{production}, Full: true, Change: twice, Shapes: []bench.Shape{paged("t8192", dims{"requests": 1, "context": 27648 - 8192, "extend": 8192, "heads": 2, "dim": 32, "window": 128, "top_k": 512, "page": 256, "extra_page": 64, "splits": 2})}},
 	}
 }

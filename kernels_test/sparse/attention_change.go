@@ -98,6 +98,12 @@ func onlyOutput(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
+// twice asks for a second run.
+func twice(_ bench.Gen, p *bench.Problem) error {
+	p.Repeat = 2
+	return nil
+}
+
 // v32Scale is V3.2's softmax scale with YaRN.
 func v32Scale(_ bench.Gen, p *bench.Problem) error {
 	p.Attrs[scaleWord] = float64(float32(0.1352337789))

@@ -27,13 +27,6 @@ type pool struct {
 	base              []int            // first row of each request in a flat cache
 }
 
-func (p pool) at(b, j int) int {
-	if p.table == nil {
-		return p.base[b] + j
-	}
-	return p.table[b][j/p.page]*p.page + j%p.page
-}
-
 // named is what an index operand says for logical row j.
 func (p pool) named(b, j int) int {
 	if p.table == nil {

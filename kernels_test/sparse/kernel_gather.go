@@ -93,7 +93,9 @@ func readLists(a bench.Args, prefix string, rows int, f attentionFaults) [][]int
 				if f.queryIsRequest {
 					b = t % table.Dim(0)
 				}
-				at = int(table.Row(b)[at/size])*size + at%size
+				if at = int(table.Row(b)[at/size])*size + at%size; f.mainPageSize {
+					at %= rows // inside of the pool of caches all the same
+				}
 			case at >= rows:
 				at = -1
 			}

@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -200,12 +201,9 @@ func (o mergeOptions) merge(a bench.Args, lse []float64, outs [][]float64, sink 
 		sink = o.r(sink * math.Log2E)
 	}
 	if o.reverse {
-		turned := make([][]float64, 0, len(outs))
-		back := make([]float64, 0, len(l))
-		for i := len(l) - 1; i >= 0; i-- {
-			turned, back = append(turned, outs[i]), append(back, l[i])
-		}
-		outs, l = turned, back
+		outs = slices.Clone(outs)
+		slices.Reverse(outs)
+		slices.Reverse(l)
 	}
 	if len(l) == 0 {
 		return o.store(a, o.row(nil, nil, sink, out))

@@ -66,6 +66,7 @@ func mergeStateKases() []bench.Kase {
 			return nil
 		}
 	}
+	few := []string{natural, base2}
 	nano, flash := mergeShape(5, 4, 64), mergeShape(2, 4, 512)
 	kases := []bench.Kase{
 		{ID: "unequal", Why: "weights that differ: equal ones hide a wrong base", Shapes: []bench.Shape{nano, flash, mergeShape(1, 1, 128), mergeShape(67, 3, 16)}},
@@ -78,22 +79,22 @@ func mergeStateKases() []bench.Kase {
 			p.Change("suffix_lse", func(i int, v float64) float64 { return v + []float64{-140, 140, -20}[i%3] })
 			return nil
 		}},
-		{ID: "large-lse", Why: "e^lse overflows: the maximum must come out first", Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
+		{ID: "large-lse", Why: "e^lse overflows: the maximum must come out first", Contracts: few, Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
 			for _, side := range []string{"prefix_lse", "suffix_lse"} {
 				p.Change(side, func(i int, v float64) float64 { return v + []float64{300, -300}[i%2] })
 			}
 			return nil
 		}},
-		{ID: "equal-weights", Why: "equal log-sum-exps: the mean of the outputs, and one bit more in the sum", Shapes: []bench.Shape{nano}, Change: set(map[string]float64{"prefix_lse": 3, "suffix_lse": 3})},
-		{ID: "no-lse", Why: "the merged log-sum-exp is not asked for", Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
+		{ID: "equal-weights", Why: "equal log-sum-exps: the mean of the outputs, and one bit more in the sum", Contracts: few, Shapes: []bench.Shape{nano}, Change: set(map[string]float64{"prefix_lse": 3, "suffix_lse": 3})},
+		{ID: "no-lse", Why: "the merged log-sum-exp is not asked for", Contracts: few, Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
 			delete(p.Outputs, "merged_lse")
 			return nil
 		}},
 		{ID: "strides-suffix", Why: "the suffix has strides of its own", Catches: []string{"S11 local-inference-lab/vllm#17"}, Shapes: []bench.Shape{nano, mergeShape(3, 2, 128)}, Layout: map[string]bench.Layout{"suffix_o": {Lead: 5, Gap: 7, Inner: 64, Tail: 9000}}},
-		{ID: "strides-prefix", Why: "the prefix has strides of its own", Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}, "suffix_o": {Tail: 9000}}},
-		{ID: "strides-lse", Why: "log-sum-exps with the heads outermost, as kernels store them", Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_lse": {Lead: 3, Gap: 2, Tail: 40, Swap: true}, "suffix_lse": {Lead: 1, Gap: 5, Tail: 40}}},
-		{ID: "swapped", Why: "suffix and prefix change places", Shapes: []bench.Shape{nano}, Relate: swapStates},
-		{ID: "alone", Why: "each query alone", Shapes: []bench.Shape{nano}, Relate: statesAlone},
+		{ID: "strides-prefix", Why: "the prefix has strides of its own", Contracts: few, Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}, "suffix_o": {Tail: 9000}}},
+		{ID: "strides-lse", Why: "log-sum-exps with the heads outermost, as kernels store them", Contracts: few, Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_lse": {Lead: 3, Gap: 2, Tail: 40, Swap: true}, "suffix_lse": {Lead: 1, Gap: 5, Tail: 40}}},
+		{ID: "swapped", Why: "suffix and prefix change places", Contracts: few, Shapes: []bench.Shape{nano}, Relate: swapStates},
+		{ID: "alone", Why: "each query alone", Contracts: few, Shapes: []bench.Shape{nano}, Relate: statesAlone},
 	}
 	return kases
 }

@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"math"
+	"sync/atomic"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/oracle/faults"
@@ -85,6 +86,20 @@ func suffixStrides(c *bench.Call) {
 	c.Views["suffix_o"] = v
 }
 
+// restless is a kernel whose first output depends on how often it ran.
+func restless(contract string) (bench.Candidate, error) {
+	o, err := ownAttention(contract)
+	var runs atomic.Int64
+	return bench.FromKernel("faulty", opAttention, func(a bench.Args) (bench.Results, error) {
+		out, err := o.kernel(a)
+		if err == nil && runs.Add(1)%2 == 0 {
+			v := float32(out["o"][0])
+			out["o"][0] = float64(math.Nextafter32(v, 2*v))
+		}
+		return out, err
+	}), err
+}
+
 func own(name, class, effect, origin string, declared []string, build func(string) (bench.Candidate, error), on ...string) bench.Plant {
 	if len(on) == 0 {
 		on = []string{opAttention}
@@ -103,7 +118,7 @@ func attentionPlants() []bench.Plant {
 		option("list-one-long", "mask-edge", "one entry behind every list is taken in", "a bound taken as exclusive", all, func(o *attentionOptions) { o.lengthOff = 1 }),
 		option("extra-list-main-length", "unread-memory", "the extra list is taken to have the main list's length", mla, []string{fp32, flashMLA}, func(o *attentionOptions) { o.mainLength = true }),
 		option("extra-pages-main-size", "paging", "the extra cache is walked with the main cache's page size", mla, []string{fp32, flashMLA, flashInfer, v4Later}, func(o *attentionOptions) { o.mainPageSize = true }),
-		option("table-not-read", "paging", "positions are taken for rows", "a test with an identity table passes", all, func(o *attentionOptions) { o.identityTable = true }),
+		option("table-not-read", "paging", "positions are taken for rows", "a test with an identity table passes", append(sampled(), production), func(o *attentionOptions) { o.identityTable = true }),
 		option("query-for-request", "paging", "the table row is that of the query's number, not of its request", "wrong from the first verify step on", all, func(o *attentionOptions) { o.queryIsRequest = true }),
 		option("minus-one-is-row-0", "empty-row", "a lane without row is read as row 0 and counts", mla, all, func(o *attentionOptions) { o.minusOneIsRow = true }),
 		option("partial-tile-dropped", "tile", "entries of a last tile of 16 that is not full are left out", "grid rounded down", all, func(o *attentionOptions) { o.tileTail = true }),
@@ -131,6 +146,7 @@ func attentionPlants() []bench.Plant {
 		option("value-is-tail", "layout", "the last d_v channels of a row are its value", "rope in front in place of behind", []string{fp32, flashMLA, v32Pages}, func(o *attentionOptions) { o.lastValues = true }),
 		option("scores-in-bf16", "accumulation", "scores are rounded to bf16", "an unfused attention", all, func(o *attentionOptions) { o.bf16Scores = true }),
 		option("output-sum-in-bf16", "accumulation", "the output accumulates in bf16", "an unfused attention", all, func(o *attentionOptions) { o.bf16Acc = true }),
+		own("differs-between-runs", "race", "one output element differs from run to run in its last bit", "atomic additions", []string{production}, restless),
 		own("q-strides-ignored", "strides", "queries are taken to lie without gaps", "a view treated as contiguous", all, disturbed(bench.StrideIgnored("q"), nil)),
 		own("kv-strides-ignored", "strides", "rows are taken to lie without gaps", "a view treated as contiguous", all, disturbed(bench.StrideIgnored("kv"), nil)),
 		own("indices-strides-ignored", "strides", "lists are taken to lie without gaps", "a view treated as contiguous", []string{fp32, flashMLA}, disturbed(bench.StrideIgnored("indices"), nil)),

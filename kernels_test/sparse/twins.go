@@ -60,6 +60,13 @@ func attentionTwins() []bench.Twin {
 			return changed, nil
 		}),
 		twin("selection", "no row twice in a list", distinct),
+		twin("selection", "the main list alone", withoutExtra),
+		twin("accumulation", "scores of one product each", oneProduct),
+		twin("log-base", "equal scores", func(_ bench.Gen, p *bench.Problem) (bool, error) {
+			p.Change("q", func(int, float64) float64 { return 0 })
+			return true, nil
+		}),
+		twin("accumulation", "one row in each list", oneRow),
 	}
 }
 

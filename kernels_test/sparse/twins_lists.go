@@ -80,6 +80,43 @@ func distinct(_ bench.Gen, p *bench.Problem) (bool, error) {
 	return changed, nil
 }
 
+func withoutExtra(_ bench.Gen, p *bench.Problem) (bool, error) {
+	_, has := p.Operands["extra_kv"]
+	for _, name := range []string{"kv", "indices", "topk_length", "block_table"} {
+		remove(p, "extra_"+name)
+	}
+	return has, seal(p)
+}
+
+// oneProduct leaves one channel of each query, a power of two: no score is a sum, and none needs more digits than a row has.
+func oneProduct(_ bench.Gen, p *bench.Problem) (bool, error) {
+	d := p.Operands["q"].Shape[2]
+	p.Change("q", func(i int, _ float64) float64 {
+		if i%d == i/d%d {
+			return 2
+		}
+		return 0
+	})
+	if p.Attrs.Word("kv_layout") != "rows" || p.Attrs.Word("kv_rounding") != "none" {
+		return true, nil
+	}
+	for _, prefix := range prefixes(*p) {
+		p.Change(prefix+"kv", func(_ int, v float64) float64 { return bench.Round(bench.BF16, v) })
+	}
+	return true, nil
+}
+
+func oneRow(_ bench.Gen, p *bench.Problem) (bool, error) {
+	for _, prefix := range prefixes(*p) {
+		most := 1.0
+		if prefix != "" {
+			most = 0
+		}
+		p.Change(prefix+"topk_length", func(_ int, v float64) float64 { return min(v, most) })
+	}
+	return true, seal(p)
+}
+
 // mergeTwins serve both merges.
 func mergeTwins() []bench.Twin {
 	return []bench.Twin{
@@ -134,6 +171,36 @@ func mergeTwins() []bench.Twin {
 			}
 			return true, nil
 		}),
+		twin("split", "the first state outweighs the others", outweighed(false)),
+		twin("accumulation", "the same, with outputs of bf16", outweighed(true)),
+	}
+}
+
+// outweighed takes 200 from the log-sum-exps of all states but the first; with coarse the outputs are made values of bf16.
+func outweighed(coarse bool) func(bench.Gen, *bench.Problem) (bool, error) {
+	return func(_ bench.Gen, p *bench.Problem) (bool, error) {
+		shape := p.Operands["lse"].Shape
+		for _, name := range lseNames(*p) {
+			first := len(p.Operands[name].Values)
+			switch {
+			case name == "suffix_lse":
+				first = 0
+			case shape != nil:
+				first /= shape[0]
+			}
+			p.Change(name, func(i int, v float64) float64 {
+				if i >= first {
+					return v - 200
+				}
+				return v
+			})
+		}
+		for _, name := range []string{"prefix_o", "suffix_o", "o"} {
+			if _, has := p.Operands[name]; has && coarse {
+				p.Change(name, func(_ int, v float64) float64 { return bench.Round(bench.BF16, v) })
+			}
+		}
+		return true, nil
 	}
 }
 
@@ -193,6 +260,15 @@ func extendTwins() []bench.Twin {
 		}),
 		twin("offset", "compressed rows from 0 on", change("compressed_base", 0)),
 		twin("offset", "window rows from 0 on", change("window_base", 0)),
+		twin("mask-edge", "a window longer than any context", func(_ bench.Gen, p *bench.Problem) (bool, error) {
+			window := 2.0
+			for _, n := range p.In("seq_len").Data {
+				window = max(window, n+2)
+			}
+			p.Attrs["window_size"], p.Attrs["align"] = window, 1.0
+			p.Outputs["indices"] = bench.OutI32(p.Outputs["indices"].Shape[0], int(window)+p.Attrs.Int("top_k"))
+			return true, nil
+		}),
 		twin("mask-edge", "no compressed rows", func(_ bench.Gen, p *bench.Problem) (bool, error) {
 			changed := p.Attrs.Num("ratio") > 0
 			p.Attrs["ratio"] = 0.0
