@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -41,7 +42,7 @@ func TestCases(t *testing.T) {
 			t.Run(f.Slug, func(t *testing.T) {
 				for _, c := range s.Cases() {
 					if c.Family.Op == f.Op && shard.Has(c.ID) {
-						t.Run(strings.TrimPrefix(c.ID, "kernels/"+f.Slug+"/"), func(t *testing.T) { one(t, o, s, c, under, tables) })
+						t.Run(strings.TrimPrefix(c.ID, "kernels/"+f.Slug+"/"), func(t *testing.T) { one(t, o, s, c, under, hello.Name, tables) })
 					}
 				}
 			})
@@ -71,13 +72,13 @@ func provenance(test string) golden.Provenance {
 }
 
 // one judges one case as a subtest.
-func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, tables map[string]any) {
+func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string, tables map[string]any) {
 	t.Helper()
 	o.Suites, o.Keep = []bench.Suite{s}, func(id string) bool { return id == c.ID }
 	rows, err := kernels.Run(t.Context(), under, o)
 	require.NoError(t, err)
 	for _, r := range rows {
-		require.NoError(t, suite.Record(result(r)))
+		require.NoError(t, suite.Record(result(t, r, candidate)))
 		table := map[string]any{}
 		for _, f := range r.Report.Findings {
 			table[f.Output] = golden.Float(twoDigits(max(f.Verdict.Rho.Max, f.Verdict.RhoMartingale.Max)))
@@ -89,9 +90,20 @@ func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under ben
 	}
 }
 
-func result(r kernels.Row) suite.Result {
-	out := suite.Result{Case: r.Case.ID, Outcome: r.Outcome, Message: r.Message, Seconds: r.Report.Seconds, Numbers: suite.Numbers{"rho-max": r.Report.Rho()}}
-	return out
+// result is a row as the ledger keeps it: with what fidelity/suspects joins patches by.
+func result(t *testing.T, r kernels.Row, candidate string) suite.Result {
+	t.Helper()
+	detail := map[string]string{
+		"op": r.Case.Family.Op, "phase": r.Case.Kase.Phase, "contract": r.Case.Contract.Name, "path": r.Report.Path, "candidate": candidate,
+	}
+	if len(r.Causes) > 0 {
+		detail["cause"] = r.Causes[0].Class
+	}
+	raw, err := json.Marshal(detail)
+	require.NoError(t, err)
+	return suite.Result{
+		Case: r.Case.ID, Outcome: r.Outcome, Message: r.Message, Seconds: r.Report.Seconds, Numbers: suite.Numbers{"rho-max": r.Report.Rho()}, Detail: raw,
+	}
 }
 
 func twoDigits(x float64) float64 {
@@ -115,7 +127,7 @@ func job(t *testing.T, o kernels.Options, under bench.Candidate, hello bench.Hel
 	cases := len(kernels.Cases())
 	style := report.StyleFor(os.Stdout)
 	bar := report.NewProgress(os.Stderr, report.ProgressOptions{Label: "kernels", Total: cases, Style: report.StyleFor(os.Stderr)})
-	o.Saw = func(r kernels.Row) error { bar.Add(1); return suite.Record(result(r)) }
+	o.Saw = func(r kernels.Row) error { bar.Add(1); return suite.Record(result(t, r, hello.Name)) }
 	o.Declared = func(op string, d bench.Declared) {
 		out.Declared = append(out.Declared, op+": "+d.Contract+", "+d.Why)
 	}
