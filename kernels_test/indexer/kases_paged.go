@@ -43,7 +43,7 @@ func pagedKases() []bench.Kase {
 		{ID: "lengths", Why: "contexts of no key, one, and a page of 8 less one, full, plus one, side by side", Phase: "decode", Shapes: each("nano", 8, 1, 1, -1, 0, 6, 7, 8, 15, 16)},
 		{ID: "lengths-64", Why: "the production page of 64 tokens at its edges, contexts after compression by 4", Phase: "decode", Shapes: each("mid", 64, 4, 1, 250, 254, 255, 259, 515)},
 		{ID: "no-block-closed", Why: "positions before the first block of 4 closes see nothing: rows of -inf between others", Phase: "decode", Contracts: plainly, Shapes: each("nano", 4, 4, 1, 0, 2, 3, 40, 1)},
-		{ID: "flash", Why: "64 heads of 128 channels", Phase: "decode", Shapes: each("flash", 64, 4, 1, 30, 275)},
+		{ID: "flash", Why: "64 heads of 128 channels", Phase: "decode", Contracts: plainly, Shapes: each("flash", 64, 4, 1, 30, 275)},
 		{ID: "verify", Why: "a step of 4 drafts, each sees one key more at ratio 1", Phase: "decode", Shapes: each("nano", 8, 1, 4, 5, 12, 0), Relate: stepwise},
 		{ID: "verify-compressed", Why: "drafts over the edge of a block of 4: some see a key more, some do not", Phase: "decode", Contracts: plainly, Shapes: each("nano", 4, 4, 3, 9, 30, 17), Relate: stepwise},
 		{ID: "uneven", Why: "every query of a request has a context of its own, not a ladder", Phase: "decode", Contracts: plainly, Shapes: each("nano", 8, 1, 3, 20, 9), Change: uneven},

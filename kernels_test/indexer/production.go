@@ -63,10 +63,19 @@ func sampled(g bench.Gen, c bench.Case, p bench.Problem) ([]bench.Expected, erro
 	}
 	bits := bench.Expected{
 		Name: "bits", Shape: []int{shape[0], 2}, Axes: []string{"query", "half"}, Derivation: "two sums of bit patterns a row: equal with poison and without",
-		Want: make([]float64, 2*shape[0]), Bound: bench.Unbounded(2 * shape[0]),
+		Want: make([]float64, 2*shape[0]), Bound: anyHalf(2 * shape[0]),
 		From: func(out map[string][]float64) []float64 { return perRow(out["logits"], shape, lens, fold32) },
 	}
 	return append(rows, classes, bits), nil
+}
+
+// anyHalf admits every 32-bit number: only equality with the poisoned call is judged.
+func anyHalf(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = 1 << 32
+	}
+	return out
 }
 
 // perRow applies f, which returns two numbers, to every row.
