@@ -104,7 +104,7 @@ func pagedKases() []bench.Kase {
 			paged("k24", dims{"window": 0, "ratio": 0, "top_k": 24, "page": 8}), paged("k40", dims{"requests": 2, "window": 0, "ratio": 0, "top_k": 40, "page": 64, "splits": 3, "context": 70}),
 		}, Change: v32Scale},
 		{ID: "high-ids", Why: "pages far into a cache", Phase: "decode", Contracts: twoContracts, Shapes: []bench.Shape{paged("spare-300", dims{"spare": 300, "page": 4, "extra_page": 3})}},
-		{ID: "splits", Why: "a paged cache in parts", Phase: "decode", Contracts: pagedContracts, Shapes: []bench.Shape{paged("n2", dims{"splits": 2}), paged("n5", dims{"splits": 5})}},
+		{ID: "decode-splits", Why: "a paged cache in parts", Phase: "decode", Contracts: pagedContracts, Shapes: []bench.Shape{paged("n2", dims{"splits": 2}), paged("n5", dims{"splits": 5})}},
 		{ID: "unsplit", Why: "a launch in one part returns the log-sum-exp that a merge needs", Phase: "decode", Catches: []string{"S10 ROCm/aiter#3606"}, Contracts: twoContracts, Shapes: []bench.Shape{paged("n1", nil)}},
 		{ID: "decode-o-only", Why: "decode in parts without a log-sum-exp asked for", Phase: "decode", Contracts: twoContracts, Shapes: []bench.Shape{paged("n4", dims{"splits": 4})}, Change: onlyOutput},
 		{ID: "decode-empty", Why: "padding requests of a decode batch have no rows", Phase: "decode", Contracts: pagedContracts, Shapes: []bench.Shape{paged("nano", nil), paged("n3", dims{"splits": 3})}, Change: emptyQueries(func(t int) bool { return t == 1 })},
