@@ -22,6 +22,7 @@ func valueKases() []bench.Kase {
 	small := join(narrow(3), nano(2)[:1])
 	return []bench.Kase{
 		{ID: "models", Why: "the sizes of nano-v4 and DeepSeek-V4-Flash, keys and indexer, several sequences", Shapes: join(nano(4), index(3), flash(2))},
+		{ID: "ratio-128", Why: "DeepSeek-V4-Flash's compressor without overlap at its own size", Contracts: []string{bf16Out}, Shapes: flash128(1)},
 		{ID: "odd-sizes", Why: "ratios and widths that no vector divides, overlap at other ratios, ratio 4 without", Shapes: odd(4)},
 		{ID: "level-gates", Why: "equal gates and values that name their token: every row is the biased mean of what it looked at", Contracts: sharp, Shapes: join(narrow(4), odd(4)[:2]), Change: edit(coded, level)},
 		{ID: "peaked-gates", Why: "one token has nearly all the weight, another one in each channel", Contracts: sharp, Shapes: small, Change: edit(coded, peaked)},
@@ -58,7 +59,8 @@ func compressKases() []bench.Kase {
 		return out
 	}
 	return []bench.Kase{
-		{ID: "every-remainder", Why: "sequences that end at every remainder mod ratio, in one batch", Shapes: join(narrow(4)[:1], []bench.Shape{shape("narrow", 128, 2, 0, 1, 128), shape("nano", 32, 3, 0, 1, 32)}), Change: sequences(every)},
+		{ID: "every-remainder", Why: "sequences that end at every remainder mod ratio, in one batch", Shapes: join(narrow(4)[:1], []bench.Shape{shape("nano", 32, 3, 0, 1, 32)}), Change: sequences(every)},
+		{ID: "every-remainder-of-128", Why: "the same for all of 128", Contracts: sharp, Shapes: []bench.Shape{shape("narrow", 128, 1, 0, 1, 128)}, Change: sequences(every)},
 		{ID: "first-block", Why: "0, 1, ratio-1, ratio, ratio+1, 2 ratio - 1 and 2 ratio tokens: with and without a block before", Shapes: join(narrow(7), odd(7)[:1]), Change: sequences(func(g gen) []int {
 			r := g.pool.Ratio
 			return []int{0, 1, r - 1, r, r + 1, 2*r - 1, 2 * r}

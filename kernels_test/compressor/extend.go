@@ -44,17 +44,18 @@ func stepping(f func(g gen, i int) (before, n int)) func(bench.Gen, *bench.Probl
 // extendKases are rows about where a piece begins and ends.
 func extendKases() []bench.Kase {
 	every := []bench.Shape{shape("narrow", 4, 6, 1, 2, 16), shape("plain", 4, 5, 0, 2, 16), shape("odd", 3, 7, 1, 2, 9)}
-	long := []bench.Shape{shape("narrow", 128, 2, 0, 1, 128), shape("nano", 32, 3, 0, 1, 32)}
+	long := []bench.Shape{shape("narrow", 128, 1, 0, 1, 128), shape("nano", 32, 3, 0, 1, 32)}
 	return []bench.Kase{
 		{ID: "every-remainder", Phase: "extend", Why: "pieces from every remainder to every remainder, of less than a block or more", Shapes: every, Change: stepping(func(g gen, i int) (int, int) {
 			r := g.pool.Ratio
 			return r*g.blocks + i%r, i/r%r + i%2*r
 		})},
-		{ID: "every-remainder-long", Phase: "extend", Why: "the same at large ratios, every start with another length", Shapes: long, Change: stepping(func(g gen, i int) (int, int) {
+		{ID: "every-remainder-long", Phase: "extend", Why: "the same at large ratios, every start with another length", Contracts: sharp, Shapes: long, Change: stepping(func(g gen, i int) (int, int) {
 			r := g.pool.Ratio
 			return r*(i%3) + i, (i*37 + 5) % (2 * r)
 		})},
-		{ID: "decode", Phase: "decode", Why: "one token of each sequence, at every remainder: one in ratio completes a block", Shapes: join(nano(8), every, long[:1]), Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*(1+i%3) + i%g.pool.Ratio, 1 })},
+		{ID: "decode", Phase: "decode", Why: "one token of each sequence, at every remainder: one in ratio completes a block", Shapes: join(nano(8)[:1], every), Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*(1+i%3) + i%g.pool.Ratio, 1 })},
+		{ID: "decode-long", Phase: "decode", Why: "the same at large ratios", Contracts: sharp, Shapes: long, Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*(1+i%3) + i%g.pool.Ratio, 1 })},
 		{ID: "decode-first-blocks", Phase: "decode", Why: "the same in the first block, which has none before it, and the second", Shapes: join(narrow(8)[:1], odd(6)[:1]), Change: stepping(func(g gen, i int) (int, int) { return i % (2 * g.pool.Ratio), 1 })},
 		{ID: "decode-completes", Phase: "decode", Why: "one token that completes a block in every sequence", Contracts: sharp, Shapes: join(narrow(5), odd(4)), Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*(i+1) - 1, 1 })},
 		{ID: "prefill", Phase: "prefill", Why: "sequences from their first token on: the state before holds nothing", Shapes: join(narrow(4), nano(3)), Change: stepping(func(g gen, i int) (int, int) { return 0, g.mixed()[i] })},
@@ -71,7 +72,7 @@ func extendKases() []bench.Kase {
 		{ID: "padded-state-kv", Why: "a pool of states with room between slots and between rows", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"state_kv": {Lead: 3, Gap: 10, Inner: 4, Tail: 6}}},
 		{ID: "padded-state-gate", Why: "the same for gates alone", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"state_gate": {Lead: 6, Gap: 5, Inner: 8, Tail: 2}}},
 		{ID: "captured-elsewhere", Why: "a graph captured for other starts and slots, and replayed for these", Contracts: sharp, Shapes: join(narrow(4)[:1], odd(4)[:2]), Phase: "decode", Change: captured},
-		{ID: "production", Phase: "decode", Why: "a decode step of 64 sequences of DeepSeek-V4-Flash", Full: true, Shapes: flash(64), Change: stepping(func(g gen, i int) (int, int) { return 1000 + i, 1 })},
+		{ID: "production", Phase: "decode", Why: "a decode step of 64 sequences of DeepSeek-V4-Flash", Full: true, Shapes: join(flash(64), flash128(64)), Change: stepping(func(g gen, i int) (int, int) { return 1000 + i, 1 })},
 	}
 }
 

@@ -197,13 +197,13 @@ func compressRelations() []bench.Kase {
 
 func extendRelations() []bench.Kase {
 	r4 := []bench.Shape{shape("narrow", 4, 6, 1, 3, 14), shape("plain", 4, 5, 0, 3, 14), shape("odd", 3, 4, 1, 4, 12)}
-	r128 := []bench.Shape{shape("narrow", 128, 2, 0, 2, 24)}
+	r128 := []bench.Shape{shape("narrow", 128, 2, 0, 2, 10)}
 	from0 := stepping(func(g gen, i int) (int, int) { return 0, g.pool.Ratio*g.blocks + i%g.pool.Ratio })
 	later := stepping(func(g gen, i int) (int, int) { return g.pool.Ratio + i, g.pool.Ratio*2 + i%3 })
-	spread := between(func(_ gen, i, n int) []int { return []int{min(n, i*11+1)} })
+	spread := between(func(_ gen, i, n int) []int { return []int{min(n, i*27+1)} })
 	return []bench.Kase{
 		{ID: "two-chunks", Phase: "prefill", Why: "one shot and two chunks, cut after 0, 1, 2, ... tokens, at every remainder of the end", Contracts: sharp, Shapes: r4, Change: from0, Relate: relation(halved)},
-		{ID: "two-chunks-long", Phase: "prefill", Why: "the same at ratio 128, cut at every eleventh token", Contracts: sharp, Shapes: r128, Change: from0, Relate: relation(spread)},
+		{ID: "two-chunks-long", Phase: "prefill", Why: "the same at ratio 128, cut at other tokens", Contracts: sharp, Shapes: r128, Change: from0, Relate: relation(spread)},
 		{ID: "token-by-token", Phase: "prefill", Why: "one shot and decode steps", Contracts: sharp, Shapes: join(r4, []bench.Shape{shape("odd", 9, 3, 0, 3, 5)}), Change: from0, Relate: relation(singles)},
 		{ID: "uneven-chunks", Phase: "prefill", Why: "one shot and chunks of 1, 2, 3, ... tokens", Contracts: sharp, Shapes: join(r4, r128), Change: from0, Relate: relation(uneven)},
 		{ID: "chunks-of-a-block-and-a-half", Phase: "prefill", Why: "one shot and chunks that end in the middle of every other block", Contracts: sharp, Shapes: join(r4[:1], r128), Change: from0, Relate: relation(chunked)},
