@@ -104,9 +104,23 @@ var layerTwins = []bench.Twin{
 	{Class: "scale", Name: "weights of 1", Apply: rmsTwins[len(rmsTwins)-1].Apply},
 }
 
+// near takes the positions modulo 16, which is what any precision of an angle can tell.
+func near(_ bench.Gen, p *bench.Problem) bool {
+	p.Change("positions", func(_ int, v float64) float64 { return math.Mod(v, 16) })
+	p.Unread = nil // other rows of a table are in use now
+	return true
+}
+
 var ropeTwins = []bench.Twin{
 	denseTwin,
 	{Class: "variant", Name: "a base of 1", Apply: fixed("rope_theta", 1.0)},
+	{Class: "layout", Name: "every channel turning", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+		_, byTheta := p.Attrs["rope_theta"]
+		d := p.Operands["x"].Shape[2]
+		changed := p.Attrs.Int("rotary_dim") < d/2*2
+		p.Attrs["rotary_dim"], p.Attrs["rotary_offset"] = float64(d/2*2), 0.0
+		return byTheta && changed && d%2 == 0
+	}},
 	{Class: "pairing", Name: "one pair of channels", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		e, offset := p.Attrs.Int("rotary_dim"), p.Attrs.Int("rotary_offset")
 		d := p.Operands["x"].Shape[2]
@@ -130,14 +144,7 @@ var ropeTwins = []bench.Twin{
 		}
 		return true
 	}},
-	{Class: "accumulation", Name: "positions below 16", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Change("positions", func(_ int, v float64) float64 { return math.Mod(v, 16) })
-		return true
-	}},
-	{Class: "offset", Name: "equal positions", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Change("positions", func(int, float64) float64 { return 0 })
-		return true
-	}},
+	{Class: "accumulation", Name: "positions below 16", Apply: near},
 	{Class: "variant", Name: "no inverse", Apply: fixed("inverse", false)},
 	{Class: "layout", Name: "one head", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		x := p.Operands["x"]
@@ -149,6 +156,16 @@ var ropeTwins = []bench.Twin{
 		})
 		return x.Shape[1] > 1
 	}},
+	{Class: "offset", Name: "angles of 0", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+		n := p.Attrs.Int("rotary_dim") / 2
+		if c, has := p.Operands["cos_sin_cache"]; has {
+			p.Change("cos_sin_cache", func(i int, _ float64) float64 { return map[bool]float64{true: 1}[i%c.Shape[1] < n] })
+			return true
+		}
+		delete(p.Attrs, "rope_theta")
+		p.Operands["inv_freq"] = bench.Floats(bench.F32, make([]float64, n), n)
+		return true
+	}},
 }
 
 var tableTwins = []bench.Twin{
@@ -159,6 +176,6 @@ var tableTwins = []bench.Twin{
 		p.Attrs["original_max_position"] = 0.0
 		return fixed("rope_theta", 1.0)(g, p)
 	}},
-	{Class: "accumulation", Name: "positions below 16", Apply: ropeTwins[3].Apply},
-	{Class: "offset", Name: "equal positions", Apply: ropeTwins[4].Apply},
+	{Class: "accumulation", Name: "positions below 16", Apply: near},
+	{Class: "layout", Name: "one pair", Apply: fixed("rotary_dim", 2.0)},
 }
