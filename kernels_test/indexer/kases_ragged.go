@@ -41,10 +41,13 @@ func raggedKases() []bench.Kase {
 			Contracts: [][]string{plainly, roughly}[r%2], Shapes: two("nano", 4, 22, r), Relate: raggedChunks(4+r, 9, 17+r),
 		})
 	}
-	for name, layout := range map[string]bench.Layout{"q": {Gap: 32, Inner: 8, Lead: 1}, "k": {Gap: 16, Lead: 8, Tail: 5}, "weights": {Gap: 3, Lead: 1}} {
+	for _, x := range []struct {
+		name   string
+		layout bench.Layout
+	}{{"q", bench.Layout{Gap: 32, Inner: 8, Lead: 1}}, {"k", bench.Layout{Gap: 16, Lead: 8, Tail: 5}}, {"weights", bench.Layout{Gap: 3, Lead: 1}}} {
 		rows = append(rows, bench.Kase{
-			ID: "padded-" + name, Why: "a view into a wider buffer", Phase: "prefill", Contracts: exact, Shapes: two("nano", 4, 5, 40, 3),
-			Layout: map[string]bench.Layout{name: layout}, Relate: unpadded,
+			ID: "padded-" + x.name, Why: "a view into a wider buffer", Phase: "prefill", Contracts: exact, Shapes: two("nano", 4, 5, 40, 3),
+			Layout: map[string]bench.Layout{x.name: x.layout}, Relate: unpadded,
 		})
 	}
 	return rows
