@@ -65,10 +65,10 @@ var hashTwins = []bench.Twin{
 	denseTwin,
 	factorTwin,
 	floorTwin,
-	{Class: "selection", Name: "one row of the table for every id", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		o := p.Operands["tid2eid"]
-		k := o.Shape[1]
-		p.Change("tid2eid", func(i int, _ float64) float64 { return o.Values[i%k] })
+	{Class: "selection", Name: "experts 0, 1, ... in every row, which are the best", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+		k, n := p.Operands["tid2eid"].Shape[1], p.Operands["logits"].Shape[1]
+		p.Change("tid2eid", func(i int, _ float64) float64 { return float64(i % k) })
+		p.Change("logits", func(i int, _ float64) float64 { return 2 - 0.125*float64(i%n) })
 		p.Unread = nil
 		return true
 	}},
@@ -106,6 +106,10 @@ var combineTwins = []bench.Twin{
 		o := p.Operands["expert_out"]
 		c := o.Shape[1]
 		p.Change("expert_out", func(i int, _ float64) float64 { return o.Values[i%c] })
+		return true
+	}},
+	{Class: "scale", Name: "weights of 1", Apply: func(_ bench.Gen, p *bench.Problem) bool {
+		p.Change("topk_weights", func(int, float64) float64 { return 1 })
 		return true
 	}},
 	{Class: "layout", Name: "equal weights", Apply: func(_ bench.Gen, p *bench.Problem) bool {
