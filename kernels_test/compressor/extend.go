@@ -76,18 +76,16 @@ func extendKases() []bench.Kase {
 	}
 }
 
-// captured is a decode step whose graph was captured one token earlier, with the slots the other way round.
+// captured is a decode step whose graph was captured a block earlier, with the slots the other way round: of the same shapes, in
+// which a graph can be replayed.
 func captured(b bench.Gen, p *bench.Problem) error {
 	if err := stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*(2+i) - 1, 1 })(b, p); err != nil {
 		return err
 	}
 	before := p.Clone()
 	slots := p.In("slot").Data
-	before.Change("start", func(_ int, v float64) float64 { return v - 1 })
+	before.Change("start", func(_ int, v float64) float64 { return v - float64(genOf(b).pool.Ratio) })
 	before.Change("slot", func(i int, _ float64) float64 { return slots[len(slots)-1-i] })
-	c := before.Outputs["c"]
-	c.Shape = []int{0, c.Shape[1]}
-	before.Outputs["c"] = c
 	hide(&before)
 	p.Mode, p.CaptureWith = "graph", &before
 	return nil

@@ -169,9 +169,9 @@ func memoryPlants() []bench.Plant {
 			data, r := c.Storage[v.Storage].Data, c.Attrs.Int("ratio")
 			v.Each(func(_, at int) { data[at] -= float64(int(data[at]) % r) })
 		})),
-		wrapped(carried, "captured-starts", "graph", "a replayed graph keeps the starts that it was captured with", "positions baked into a launch", seeing(func(c *bench.Call) {
+		wrapped(carried, "captured-slots", "graph", "a replayed graph keeps the slots that it was captured with", "metadata baked into a launch: sgl-project/sglang#9675", seeing(func(c *bench.Call) {
 			if c.CaptureWith != nil {
-				s := c.Views["start"].Storage
+				s := c.Views["slot"].Storage
 				c.Storage[s] = c.CaptureWith.Storage[s]
 			}
 		})),

@@ -56,7 +56,7 @@ func TestPaddedAndUnread(t *testing.T) {
 // are logged under ASSAY_BUDGET=full.
 func TestCauses(t *testing.T) {
 	s := compressor.Suite()
-	sharp := []string{"bias-missing", "slot-is-sequence", "values-in-bf16", "kv-stride-ignored", "maximum-from-0", "captured-starts", "left-over-masked"}
+	sharp := []string{"bias-missing", "slot-is-sequence", "values-in-bf16", "kv-stride-ignored", "maximum-from-0", "captured-slots", "left-over-masked"}
 	benches := map[string]*bench.Bench{}
 	firsts, among, all := 0, 0, 0
 	for _, p := range s.Plants {
