@@ -60,12 +60,13 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// The IDs, names and rows of the plants MUST be unique over all suites.
+// The names of plants MUST be unique in their suite, the rows of the catalogue over all.
 func TestPlantsAreNamedOnce(t *testing.T) {
-	names, rows := map[string]bool{}, map[string]string{}
+	rows := map[string]string{}
 	for _, s := range kernels.Suites() {
+		names := map[string]bool{}
 		for _, p := range s.Plants {
-			assert.False(t, names[p.Name], "plant %q stands twice", p.Name)
+			assert.False(t, names[p.Name], "suite %s: plant %q stands twice", s.Name, p.Name)
 			names[p.Name] = true
 			assert.NotEmpty(t, p.Class, p.Name)
 			if p.Row != "" {

@@ -44,15 +44,15 @@ func (k Kills) Killers(cases []Case) (ids []string, unlisted int) {
 	return ids, unlisted
 }
 
-// Options of Prove. Every is how many cases pass between two that a variant runs on: 1 is all of them, and then every plant,
-// too, runs on all of its cases; else a plant runs until enough cases have stopped it.
+// Options of Prove. Every is how many cases pass between two that the correct candidates run on: 1 is all of them, and then every
+// plant, too, runs on all of its cases; else a plant runs until enough cases have stopped it.
 type Options struct {
 	Every    int
 	Progress func(done, of int)
 }
 
-// Prove judges a suite by candidates whose verdict is known: the built-in one on every case, variants and plants as Options say. A
-// correct candidate that is flagged is a problem, and so is a plant that fewer than two cases stop, or only such as list its
+// Prove judges a suite by candidates whose verdict is known: the built-in one, the variants and the plants, on the cases that
+// Options say. (The built-in candidates run on every case in kernels_test.TestCases.) A correct candidate that is flagged is a problem, and so is a plant that fewer than two cases stop, or only such as list its
 // row in their catches.
 func (s Suite) Prove(ctx context.Context, o Options) (Proof, error) {
 	cases := s.Cases()
@@ -65,7 +65,11 @@ func (s Suite) Prove(ctx context.Context, o Options) (Proof, error) {
 		}
 		hello[i] = h
 	}
-	benches := make([]*Bench, len(cases))
+	every := max(o.Every, 1)
+	benches := make([]func() (*Bench, error), len(cases))
+	for i, c := range cases {
+		benches[i] = sync.OnceValues(func() (*Bench, error) { return New(c) })
+	}
 	parts := make([]Proof, len(cases))
 	var done atomic.Int64
 	progress := func() {
@@ -75,8 +79,12 @@ func (s Suite) Prove(ctx context.Context, o Options) (Proof, error) {
 	}
 	err := parallel(len(cases), func(i int) (err error) {
 		defer progress()
-		if benches[i], err = New(cases[i]); err == nil {
-			parts[i], err = s.correct(ctx, benches[i], i, max(o.Every, 1), hello)
+		if i%every != 0 {
+			return nil
+		}
+		b, err := benches[i]()
+		if err == nil {
+			parts[i], err = s.correct(ctx, b, hello)
 		}
 		return err
 	})
@@ -91,7 +99,7 @@ func (s Suite) Prove(ctx context.Context, o Options) (Proof, error) {
 	kills := make([]Kills, len(s.Plants))
 	err = parallel(len(s.Plants), func(i int) (err error) {
 		defer progress()
-		kills[i], err = s.kills(ctx, s.Plants[i], benches, o.Every <= 1)
+		kills[i], err = s.kills(ctx, s.Plants[i], cases, benches, every == 1)
 		return err
 	})
 	if err != nil {
@@ -121,7 +129,7 @@ func (k Kills) survives(cases []Case) string {
 }
 
 // correct runs the built-in candidate and the variants on a case.
-func (s Suite) correct(ctx context.Context, b *Bench, at, every int, hello []Hello) (Proof, error) {
+func (s Suite) correct(ctx context.Context, b *Bench, hello []Hello) (Proof, error) {
 	part := Proof{Rho: map[string]Rhos{}}
 	c := b.Case
 	judge := func(name string, under Candidate) Report {
@@ -144,7 +152,7 @@ func (s Suite) correct(ctx context.Context, b *Bench, at, every int, hello []Hel
 		part.Rho[c.ID+" "+f.Output] = Rhos{q.Median, q.P99, q.Max, f.Verdict.RhoMartingale.Max}
 	}
 	for i, v := range s.Variants {
-		if (at+i)%every == 0 && v.Concerns(c, hello[i]) {
+		if v.Concerns(c, hello[i]) {
 			judge(v.Name, v.Candidate)
 		}
 	}
@@ -152,12 +160,16 @@ func (s Suite) correct(ctx context.Context, b *Bench, at, every int, hello []Hel
 }
 
 // kills runs a plant on its cases, on all of them or until enough have stopped it.
-func (s Suite) kills(ctx context.Context, p Plant, benches []*Bench, all bool) (Kills, error) {
+func (s Suite) kills(ctx context.Context, p Plant, cases []Case, benches []func() (*Bench, error), all bool) (Kills, error) {
 	k := Kills{p, map[string]string{}}
 	var ran []Case
-	for _, b := range benches {
-		if !p.Concerns(b.Case) {
+	for i, c := range cases {
+		if !p.Concerns(c) {
 			continue
+		}
+		b, err := benches[i]()
+		if err != nil {
+			return k, err
 		}
 		gate, err := b.Kill(ctx, p)
 		if err != nil {
