@@ -180,8 +180,9 @@ class _Torch:
 
 
 class Call:
-    """One call: op, case, mode ("eager" or "graph"), attrs, inputs and outputs by name, and its companions: capture_with, a
-    Call or None, and batch_with, a list of Calls that must run in the same launch."""
+    """One call: op, case, mode ("eager" or "graph"), attrs, inputs and outputs by name with their dtypes (dtypes,
+    output_dtypes), and its companions: capture_with, a Call or None, and batch_with, a list of Calls that must run in the
+    same launch."""
 
     def __init__(self, backend, line, payload, case):
         self.op, self.case, self.mode, self.attrs = line["op"], case, line.get("mode", "eager"), payload.get("attrs") or {}
@@ -193,6 +194,7 @@ class Call:
         for name, (_, shape, _) in self._stored.items():  # a tensor that no view looks into is an operand itself
             if name not in used:
                 self._views[name] = {"storage": name, "offset": 0, "shape": list(shape), "strides": _contiguous(shape)}
+        self.output_dtypes = {name: o["dtype"] for name, o in self._specs.items()}
         self.dtypes = {name: self._stored[v["storage"]][0] for name, v in self._views.items()}
         for name, v in self._views.items():
             _check(name, v, int(np.prod(self._stored[v["storage"]][1], dtype=np.int64)))
