@@ -50,6 +50,10 @@ func extendKases() []bench.Kase {
 			r := g.pool.Ratio
 			return r*g.blocks + i%r, i/r%r + i%2*r
 		})},
+		{ID: "coded-remainders", Phase: "extend", Why: "the same with equal gates and values that name their token", Contracts: sharp, Shapes: every[:2], Change: then(stepping(func(g gen, i int) (int, int) {
+			r := g.pool.Ratio
+			return r*g.blocks + i%r, i/r%r + i%2*r
+		}), coded, level)},
 		{ID: "every-remainder-long", Phase: "extend", Why: "the same at large ratios, every start with another length", Contracts: sharp, Shapes: long, Change: stepping(func(g gen, i int) (int, int) {
 			r := g.pool.Ratio
 			return r*(i%3) + i, (i*37 + 5) % (2 * r)
@@ -65,14 +69,14 @@ func extendKases() []bench.Kase {
 		})},
 		{ID: "from-edge-to-edge", Phase: "extend", Why: "pieces that begin and end between blocks", Contracts: sharp, Shapes: narrow(4), Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio * i, g.pool.Ratio * (1 + i%2) })},
 		{ID: "many-blocks", Phase: "extend", Why: "a piece that completes many blocks after a started one", Contracts: sharp, Shapes: []bench.Shape{shape("narrow", 4, 6, 1, 3, 2), shape("narrow", 32, 3, 0, 2, 2)}, Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*g.blocks + 2 + i, 11*g.pool.Ratio + 1 })},
-		{ID: "far-positions", Phase: "decode", Why: "sequences of a million tokens", Contracts: sharp, Shapes: narrow(4), Change: stepping(func(g gen, i int) (int, int) { return 1<<20 - 1 - i, 1 + i })},
+		{ID: "far-positions", Phase: "decode", Why: "sequences of a million tokens", Contracts: sharp, Shapes: narrow(4), Change: stepping(func(_ gen, i int) (int, int) { return 1<<20 - 1 - i, 1 + i })},
 		{ID: "verify", Phase: "extend", Why: "a few draft tokens of each sequence across the end of a block", Shapes: join(narrow(6)[:1], nano(4)), Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*2 - 2 + i%3, 3 })},
 		{ID: "padded-start", Why: "starts in the middle of a buffer", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"start": {Lead: 4, Tail: 3}}},
 		{ID: "padded-slot", Why: "slots in the middle of a buffer", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"slot": {Lead: 2, Tail: 7}}},
 		{ID: "padded-state-kv", Why: "a pool of states with room between slots and between rows", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"state_kv": {Lead: 3, Gap: 10, Inner: 4, Tail: 6}}},
 		{ID: "padded-state-gate", Why: "the same for gates alone", Contracts: sharp, Shapes: narrow(4), Layout: map[string]bench.Layout{"state_gate": {Lead: 6, Gap: 5, Inner: 8, Tail: 2}}},
 		{ID: "captured-elsewhere", Why: "a graph captured for other starts and slots, and replayed for these", Contracts: sharp, Shapes: join(narrow(4)[:1], odd(4)[:2]), Phase: "decode", Change: captured},
-		{ID: "production", Phase: "decode", Why: "a decode step of 64 sequences of DeepSeek-V4-Flash", Full: true, Shapes: join(flash(64), flash128(64)), Change: stepping(func(g gen, i int) (int, int) { return 1000 + i, 1 })},
+		{ID: "production", Phase: "decode", Why: "a decode step of 64 sequences of DeepSeek-V4-Flash", Full: true, Shapes: join(flash(64), flash128(64)), Change: stepping(func(_ gen, i int) (int, int) { return 1000 + i, 1 })},
 	}
 }
 

@@ -1,6 +1,10 @@
 package topk
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // The operators' names, as a candidate offers them.
 const (
@@ -33,11 +37,11 @@ func topkDoc() bench.Doc {
 func pagesDoc() bench.Doc {
 	return bench.Doc{
 		Summary: "row t of indices is block_table[request[t]][s >> b] << b | s & (page_size - 1), b = log2(page_size), for every chosen key s: " + rule + ". A slot without a key is -1 and is not looked up",
-		Operands: append(rowOperands[:len(rowOperands):len(rowOperands)], []bench.TensorDoc{
+		Operands: append(slices.Clip(rowOperands), []bench.TensorDoc{
 			{Name: "block_table", DType: "I32", Shape: "[B, M]", Meaning: "page of keys [i·page_size, (i+1)·page_size) of each sequence; entries beyond the last page that one of its queries sees hold anything and may not be read"},
 			{Name: "request", DType: "I32", Shape: "[T]", Meaning: "row of block_table of each query"},
 		}...),
 		Outputs: []bench.TensorDoc{{Name: "indices", DType: "I32", Shape: "[T, top_k]", Meaning: "rows of the cache, page · page_size + offset, then -1"}},
-		Attrs:   append(rowAttrs[:len(rowAttrs):len(rowAttrs)], bench.AttrDoc{Name: "page_size", Meaning: "keys of a page, a power of two from 1"}),
+		Attrs:   append(slices.Clip(rowAttrs), bench.AttrDoc{Name: "page_size", Meaning: "keys of a page, a power of two from 1"}),
 	}
 }

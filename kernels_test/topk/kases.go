@@ -87,6 +87,7 @@ func lengthKases(few bool) []bench.Kase {
 		{ID: "one-key", Why: "rows of a single key", Contracts: open, Shapes: nano(4), Change: edit(lengths(func(_ gen, _ int) int { return 1 }))},
 		{ID: "k-beyond-width", Why: "more slots than keys exist", Contracts: open, Shapes: shapes("wide-k", 64, 40, 8, 5)},
 		{ID: "k-1", Why: "the single best key", Contracts: stable, Shapes: shapes("k1", 1, 70, 4, 5)},
+		{ID: "k-1024", Why: "the slots of DeepSeek-V4-Pro, which not every kernel has", Contracts: open, Shapes: shapes("pro", 1024, 2600, 64, 4)},
 		{ID: "k-odd", Why: "slots that no vector divides", Contracts: stable, Shapes: shapes("k77", 77, 301, 32, 5)},
 		{ID: "padded-scores", Why: "rows of scores sliced out of a wider buffer", Contracts: stable, Shapes: nano(9), Layout: map[string]bench.Layout{"scores": {Lead: 3, Gap: 37, Tail: 11}}},
 		{ID: "scores-by-key", Why: "scores stored with keys outermost", Contracts: open, Shapes: nano(5), Layout: map[string]bench.Layout{"scores": {Swap: true, Lead: 2, Gap: 3, Tail: 5}}},

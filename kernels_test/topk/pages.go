@@ -28,7 +28,7 @@ func pageKases() []bench.Kase {
 		{ID: "high-pages", Why: "pages whose rows need 31 bits", Contracts: open, Shapes: join(nano(6), flash(3)), Change: edit(func(g gen, p *bench.Problem) {
 			p.Change("block_table", func(_ int, v float64) float64 { return float64((1<<31-1)/g.page) - v })
 		})},
-		{ID: "pages-in-reverse", Why: "pages that lie in memory from the last to the first", Contracts: open, Shapes: nano(6), Change: edit(func(g gen, p *bench.Problem) {
+		{ID: "pages-in-reverse", Why: "pages that lie in memory from the last to the first", Contracts: open, Shapes: nano(6), Change: edit(func(_ gen, p *bench.Problem) {
 			p.Change("block_table", func(i int, _ float64) float64 { return float64(300 - i) })
 		})},
 		{ID: "shared-prefix", Why: "two requests whose first pages are the same", Contracts: open, Shapes: nano(8), Change: edit(func(_ gen, p *bench.Problem) {

@@ -146,6 +146,9 @@ func lengthPlants() []bench.Plant {
 		faulty(own("exactly-k-padded", "mask-edge", "a row of exactly k keys loses its last one", "strict comparison with k"), bySort, quirks{short: func(r row) ([]int, bool) {
 			return first(r.n - 1), r.n == r.k && r.n > 0
 		}}),
+		faulty(own("slots-beyond-512-empty", "selection", "ranked rows fill 512 slots, whatever top_k", "a kernel without that k: jundot/omlx#2956"), func(r row) []int {
+			return r.padded(bySort(row{r.scores, r.n, min(r.k, 512), r.high}))
+		}, quirks{}),
 		faulty(own("last-slot-empty", "mask-edge", "the last slot of ranked rows stays -1", "slots counted from 1"), func(r row) []int { return r.padded(bySort(r)[:r.k-1]) }, quirks{}),
 		faulty(own("empty-row-takes-key-0", "empty-row", "a query without keys takes key 0", "index clamped to 0"), bySort, quirks{short: func(r row) ([]int, bool) {
 			return []int{0}, r.n == 0 && r.k > 0
