@@ -3,6 +3,7 @@ package norm
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -22,8 +23,8 @@ func sequential(v []float32) float32 {
 
 func reversed(v []float32) float32 {
 	var s float32
-	for i := len(v) - 1; i >= 0; i-- {
-		s += v[i]
+	for _, x := range slices.Backward(v) {
+		s += x
 	}
 	return s
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -78,7 +79,7 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	for t := range tokens {
 		k := &tokens[t]
-		if k.padded = t >= whole; !k.padded && !hasNaN(logits.Row(t)) {
+		if k.padded = t >= whole; !k.padded && !slices.ContainsFunc(logits.Row(t), math.IsNaN) {
 			if err := k.fill(logits.Row(t), bias, cfg, p.Attrs.Word("scoring_func"), w, c.Contract.Special.TieBreak); err != nil {
 				return nil, err
 			}
@@ -99,15 +100,6 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	ids.Select = func(got []float64) []numerics.Selection { return selections(tokens, got, logits.Cols, cfg.K) }
 	weights.From = func(out map[string][]float64) []float64 { return byExpert(tokens, out, logits.Cols, cfg.K, w) }
 	return []bench.Expected{ids, weights}, nil
-}
-
-func hasNaN(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) {
-			return true
-		}
-	}
-	return false
 }
 
 // fill derives what is expected of a token: values from the oracle, errors from fp32.

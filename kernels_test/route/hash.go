@@ -27,10 +27,10 @@ var hash = bench.Family{
 		{ID: "large", Why: "logits of 90: e^z is beyond fp32", Shapes: hashes(16, 4, 300, 6), Change: uniform(20, 120)},
 		{ID: "one-expert", Why: "one expert a token: the weight is the factor", Shapes: hashes(16, 1, 40, 6)},
 		{ID: "repeated-ids", Why: "the same token id several times", Shapes: hashes(16, 4, 300, 8), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("token_ids", func(t int, v float64) float64 { return float64(t/3) + 7 })
+			p.Change("token_ids", func(t int, _ float64) float64 { return float64(t/3) + 7 })
 			return unread(p)
 		}},
-		{ID: "high-ids", Why: "ids beyond 16 bits", Shapes: hashes(8, 2, 70000, 4, 7), Change: func(g bench.Gen, p *bench.Problem) error {
+		{ID: "high-ids", Why: "ids beyond 16 bits", Shapes: hashes(8, 2, 70000, 4, 7), Change: func(_ bench.Gen, p *bench.Problem) error {
 			p.Change("token_ids", func(t int, _ float64) float64 { return float64(69999 - 1100*t) })
 			return unread(p)
 		}},
@@ -94,7 +94,7 @@ func drawHash(g bench.Gen) (bench.Problem, error) {
 }
 
 // expectHash: ids and weights by ascending expert, values by the oracle where it has the form (HashRoute), else by the scores.
-func expectHash(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
+func expectHash(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	logits, table, w := p.In("logits").Mat(), p.In("tid2eid"), weigherOf(p.Attrs)
 	k := table.Dim(1)
 	tokens := make([]token, logits.Rows)

@@ -20,8 +20,8 @@ func sequential(v []float32) float32 {
 
 func reversed(v []float32) float32 {
 	var s float32
-	for i := len(v) - 1; i >= 0; i-- {
-		s += v[i]
+	for _, x := range slices.Backward(v) {
+		s += x
 	}
 	return s
 }

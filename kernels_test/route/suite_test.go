@@ -29,6 +29,7 @@ func TestSuite(t *testing.T) {
 
 // causes compares what the diagnosis names with the class of every plant.
 func causes(t *testing.T, suite bench.Suite, proof bench.Proof) {
+	t.Helper()
 	cases := suite.Cases()
 	var first, among int
 	for _, p := range suite.Plants {

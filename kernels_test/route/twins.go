@@ -52,7 +52,7 @@ var gateTwins = []bench.Twin{
 	fixed("scale", "weights as they are", "renormalise", false),
 	gentleTwin,
 	equalTwin,
-	{Class: "unread-memory", Name: "no padding", Apply: func(g bench.Gen, p *bench.Problem) bool {
+	{Class: "unread-memory", Name: "no padding", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		_, has := p.Operands["num_token_non_padded"]
 		delete(p.Operands, "num_token_non_padded")
 		delete(p.Layout, "num_token_non_padded")
