@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -154,6 +155,39 @@ func TestRoundedRowsDiffer(t *testing.T) {
 	}
 	if beyond < len(a.Want)/10 || far > 0 {
 		t.Errorf("of %d outputs %d differ beyond the bound and %d by more than a tenth between rows as stored and rows through fp8", len(a.Want), beyond, far)
+	}
+}
+
+// Every operand, attribute and output MUST be documented, and what is documented MUST occur.
+func TestDocuments(t *testing.T) {
+	for _, f := range sparse.Suite().Families {
+		documented := map[string]bool{}
+		for _, d := range append(f.Doc.Operands, f.Doc.Outputs...) {
+			documented[d.Name] = true
+		}
+		for _, a := range f.Doc.Attrs {
+			documented[a.Name] = true
+		}
+		seen := map[string]bool{}
+		for _, c := range (bench.Suite{Families: []bench.Family{f}}).Cases() {
+			if c.Contract.Name != f.Contracts[0].Name {
+				continue // contracts change values and dtypes, not names
+			}
+			p, err := c.Problem()
+			require.NoError(t, err)
+			for name := range p.Operands {
+				seen[name] = true
+			}
+			for name := range p.Outputs {
+				seen[name] = true
+			}
+			for name := range p.Attrs {
+				seen[name] = true
+			}
+		}
+		if diff := cmp.Diff(documented, seen); diff != "" {
+			t.Errorf("%s: documented (-) and drawn (+):\n%s", f.Op, diff)
+		}
 	}
 }
 
