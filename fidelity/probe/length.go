@@ -1,0 +1,106 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/internal/needle"
+)
+
+// edgeWidth is how narrow the cliff finder makes an edge: 16 tokens to each side.
+const edgeWidth = 32
+
+// edgeSteps bounds its bisection: from 32 K tokens to 32 in ten.
+const edgeSteps = 10
+
+// lengthSweep asks for a needle at a tenth of the prompt over geometric lengths, and narrows the edge that it finds.
+func lengthSweep() probe {
+	return probe{
+		name: evidence.Length,
+		cost: func(r *Runner) Cost {
+			var c Cost
+			for _, n := range r.s.lengths {
+				c = c.plus(asks(r.s.reps, n))
+			}
+			return c.plus(asks(edgeSteps*edgeReps(r), r.s.longest*3/4))
+		},
+		run: lengthRun,
+	}
+}
+
+func edgeReps(r *Runner) int { return min(4, r.s.reps+1) }
+
+// point is a length with the share of right answers there.
+type point struct {
+	tokens int
+	share  float64
+}
+
+func lengthRun(t *task) error {
+	var points []point
+	for _, n := range t.r.s.lengths {
+		p, ok, err := t.lengthPoint(n, t.r.s.reps)
+		if err != nil {
+			return err
+		}
+		if ok {
+			points = append(points, p)
+		}
+	}
+	lo, hi, ok := bracket(points)
+	if !ok {
+		return nil
+	}
+	t.r.edge = (lo + hi) / 2
+	for range edgeSteps {
+		if hi-lo <= edgeWidth {
+			break
+		}
+		p, ok, err := t.lengthPoint((lo+hi)/2, edgeReps(t.r))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if p.share >= 0.5 {
+			lo = p.tokens
+		} else {
+			hi = p.tokens
+		}
+		t.r.edge = (lo + hi) / 2
+	}
+	t.number("edge", float64(t.r.edge))
+	t.number("edge-width", float64(hi-lo))
+	if c := Cliffs(t.r.edge, (hi-lo+1)/2, t.r.o.Known, t.r.o.Survey.Window.N); len(c) > 0 {
+		t.say("cliffs", strings.Join(c, "; "))
+	}
+	return nil
+}
+
+func (t *task) lengthPoint(n, reps int) (point, bool, error) {
+	var units []unit
+	for i := range reps {
+		units = append(units, one(t.id("len-%d/%d", n, i), t.r.sized("len-"+itoa(n), float64(n), n, needle.Spec{Depth: 0.1})))
+	}
+	rss, err := t.take(units...)
+	t.keep(n, rss)
+	share, runs := rate(rss)
+	return point{n, share}, runs > 0, err
+}
+
+// bracket finds the two neighbouring lengths between which the answers fall from right (all shorter ones 3 of 4) to
+// wrong (all longer ones half at most). There is none where they do not fall for good: that is no cliff.
+func bracket(points []point) (lo, hi int, ok bool) {
+	i := slices.IndexFunc(points, func(p point) bool { return p.share <= 0.5 })
+	if i < 1 {
+		return 0, 0, false
+	}
+	for j, p := range points {
+		if j < i && p.share < 0.75 || j >= i && p.share > 0.5 {
+			return 0, 0, false
+		}
+	}
+	return points[i-1].tokens, points[i].tokens, true
+}

@@ -1,0 +1,113 @@
+package probe
+
+import (
+	"context"
+	"math"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/internal/endpoint"
+)
+
+// logprobs looks at the log-probabilities of one free answer, and of the same tokens as a prompt, where the server echoes.
+func logprobs() probe {
+	return probe{
+		name: evidence.Logprobs,
+		cost: func(r *Runner) Cost { return asks(1, 120).plus(asks(2*r.s.reps, 250)) },
+		skip: func(r *Runner) string {
+			if r.o.Survey.Logprobs() == 0 {
+				return "the server gives no log-probabilities"
+			}
+			return ""
+		},
+		run: func(t *task) error {
+			rss, err := t.take(one(t.id("spread"), step{tokens: 120, make: func(_ context.Context, s salt) (ask, error) {
+				q := chat(s.word() + ". Write a story of two sentences.")
+				q.MaxTokens, q.TopLogprobs = 48, t.r.o.Survey.Logprobs()
+				return ask{chat: q, once: true, judge: func(a endpoint.Answer) Verdict {
+					return Verdict{Class: string(endpoint.OK), Right: true, Measured: true, Numbers: spread(a.Tokens)}
+				}}, nil
+			}}))
+			if err != nil {
+				return err
+			}
+			if v, ok := rss[0][0].Numbers["spread"]; ok {
+				t.number("spread", v)
+			}
+			if t.r.o.Survey.State("echo") != endpoint.Supported {
+				t.say("prefill-decode", "unmeasured: the server does not echo a prompt with its log-probabilities")
+				return nil
+			}
+			return t.rescore()
+		},
+	}
+}
+
+func spread(tokens []endpoint.Token) map[string]float64 {
+	low, high, n := math.Inf(1), math.Inf(-1), 0
+	for _, k := range tokens {
+		if !math.IsNaN(k.Logprob) && !math.IsInf(k.Logprob, 0) {
+			low, high, n = math.Min(low, k.Logprob), math.Max(high, k.Logprob), n+1
+		}
+	}
+	if n < 4 {
+		return nil
+	}
+	return map[string]float64{"spread": high - low}
+}
+
+// rescore has the server score its own answer once more, as a prompt: prefill and decode must agree.
+func (t *task) rescore() error {
+	worst, measured := 0.0, false
+	for i := range t.r.s.reps {
+		var first endpoint.Answer
+		var prompt string
+		u := unit{id: t.id("rescore/%d", i)}
+		u.steps = append(u.steps, step{tokens: 200, make: func(_ context.Context, s salt) (ask, error) {
+			prompt = s.word() + ". " + t.r.filler(s, 100) + " The next sentence goes on:"
+			return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt, Sampling: endpoint.Sampling{MaxTokens: 24, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
+				first = a
+				return Verdict{Class: string(endpoint.OK), Right: true, Measured: true}
+			}}, nil
+		}}, step{tokens: 250, make: func(context.Context, salt) (ask, error) {
+			return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt + first.Content, Echo: true, Sampling: endpoint.Sampling{MaxTokens: 1, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
+				return Verdict{Class: string(endpoint.OK), Right: true, Measured: true, Numbers: compared(first.Tokens, a.Tokens)}
+			}}, nil
+		}})
+		rss, err := t.take(u)
+		if err != nil {
+			return err
+		}
+		if d, ok := rss[0][1].Numbers["difference"]; ok {
+			worst, measured = math.Max(worst, d), true
+		}
+	}
+	if measured {
+		t.number("prefill-decode-difference", worst)
+	}
+	return nil
+}
+
+// compared finds the decoded tokens at the end of the echoed ones and takes the largest difference of a token's
+// log-probability. Texts that are cut into tokens otherwise are not compared.
+func compared(decoded, echoed []endpoint.Token) map[string]float64 {
+	n := len(decoded)
+	if n < 4 || len(echoed) < n {
+		return nil
+	}
+	for end := len(echoed); end >= max(n, len(echoed)-2); end-- {
+		worst, same := 0.0, true
+		for i, d := range decoded {
+			e := echoed[end-n+i]
+			if same = same && d.Text == e.Text; !same {
+				break
+			}
+			if diff := math.Abs(d.Logprob - e.Logprob); !math.IsNaN(diff) {
+				worst = math.Max(worst, diff)
+			}
+		}
+		if same {
+			return map[string]float64{"difference": worst}
+		}
+	}
+	return nil
+}

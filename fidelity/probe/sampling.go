@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"context"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/internal/needle"
+)
+
+// sampling asks what a temperature does, and what happens where fields are left out.
+func sampling() probe {
+	n := func(r *Runner) int { return map[Budget]int{Smoke: 4, Standard: 6, Full: 10}[r.o.Budget] }
+	return probe{
+		name: evidence.Sampling,
+		cost: func(r *Runner) Cost { return asks(3*n(r)+3+2*facts(r), 90) },
+		run: func(t *task) error {
+			for _, arm := range []struct {
+				name   string
+				fields map[string]any
+			}{
+				{"0", map[string]any{"temperature": 0}}, {"1", map[string]any{"temperature": 1}}, {"omitted", nil},
+			} {
+				if err := t.distinct(arm.name, n(t.r), arm.fields); err != nil {
+					return err
+				}
+			}
+			t.number("asked", float64(n(t.r)))
+			if err := t.thoughts(); err != nil {
+				return err
+			}
+			return t.repeatedDigits()
+		},
+	}
+}
+
+func facts(r *Runner) int { return max(4, r.s.reps) }
+
+func (t *task) distinct(name string, n int, fields map[string]any) error {
+	u := unit{id: t.id("distinct-%s", name)}
+	for range n {
+		u.steps = append(u.steps, step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
+			return ask{once: true, post: t.exact(s.word()+". Write a story of two sentences.", 40, fields)}, nil
+		}})
+	}
+	rss, err := t.take(u)
+	texts := map[string]bool{}
+	for _, rs := range rss {
+		for _, v := range rs {
+			if v.Error == "" {
+				texts[v.Hash] = true
+			}
+		}
+	}
+	if len(texts) > 0 {
+		t.number("distinct-at-"+name, float64(len(texts)))
+		if name == "omitted" {
+			t.number("distinct-omitted", float64(len(texts)))
+		}
+	}
+	return err
+}
+
+// exact is a chat request with these fields and no others.
+func (t *task) exact(text string, tokens int, fields map[string]any) map[string]any {
+	out := map[string]any{"model": t.r.o.Client.Model(), "messages": user(text), "max_tokens": tokens}
+	for k, v := range fields {
+		out[k] = v
+	}
+	return out
+}
+
+// thoughts compares the default with the switch thrown either way: effort and template arguments are left out at first.
+func (t *task) thoughts() error {
+	for _, arm := range []string{"default", "on", "off"} {
+		rs, err := t.take(one(t.id("thoughts-%s", arm), step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
+			q := chat(s.word() + ". " + sane[0][0])
+			if arm != "default" {
+				q.Extra = map[string]any{"chat_template_kwargs": map[string]any{"enable_thinking": arm == "on", "thinking": arm == "on"}}
+			}
+			return ask{chat: q, once: true}, nil
+		}}))
+		if err != nil {
+			return err
+		}
+		if v := rs[0][0]; v.Error == "" {
+			t.number("thoughts-"+arm, float64(v.Thoughts))
+		}
+	}
+	return nil
+}
+
+// repeatedDigits asks for codes in which digits repeat, with every field of sampling given and with none: a hidden penalty on
+// repetition changes such codes.
+func (t *task) repeatedDigits() error {
+	var units []unit
+	for i := range facts(t.r) {
+		for _, arm := range []string{"explicit", "omitted"} {
+			units = append(units, one(t.id("%s-%d", arm, i), step{arm: arm, tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
+				c := s.code()
+				code, name := c[:2]+c[1:2]+c[:2]+c[2:3]+c[2:3], s.name()
+				text := s.word() + ". " + needle.Sentence(name, code) + " Question: what is the access code for " + name + "? Answer with only the code."
+				q := ask{chat: chat(text), judge: recall(needle.Truth{Name: name, Code: code})}
+				if arm == "omitted" {
+					q.post = t.exact(text, answerBudget*retryFactor, nil)
+				}
+				return q, nil
+			}}))
+		}
+	}
+	_, err := t.take(units...)
+	return err
+}
