@@ -10,11 +10,14 @@ With X_t the n streams of a token, an n x C matrix, and z_t = F vec(X_t) / sqrt(
     X' = post f' + comb' X                  after a sublayer (mhc_post)
 
 S is Sinkhorn's scaling: softmax over rows plus eps; then columns, rows, columns, ..., columns are divided by their sum plus
-eps, `sinkhorn_iterations` column steps in all (DeepSeek-V4 inference/kernel.py hc_split_sinkhorn; docs/sources.md, mHC).
+eps, `sinkhorn_iterations` column steps in all (DeepSeek-V4 inference/kernel.py hc_split_sinkhorn; docs/sources.md, mHC). The
+operator `sinkhorn` is S alone, or TransformerEngine's: exp of the logits, then so many times a column and a row step, no eps.
 """
 import numpy as np
 
 from assay_worker import op, serve
+
+MODES = ("eager", "graph")  # there is nothing to capture: in graph mode, too, every call is computed anew
 
 
 def f64(x):
@@ -35,6 +38,13 @@ def sinkhorn(logits, steps, eps):
     return p
 
 
+def sinkhorn_log(logits, steps):
+    """The same limit from exp of the logits, each step a column and then a row, in log space."""
+    for axis in [-2, -1] * steps:
+        logits = logits - np.logaddexp.reduce(logits, axis=axis, keepdims=True)
+    return np.exp(logits)
+
+
 def mixes(x, fn, norm_eps):
     """[T, n, C], [M, n·C] -> [T, M]"""
     x, fn = f64(x).reshape(len(x), fn.shape[1]), f64(fn)
@@ -46,7 +56,7 @@ def collapse(weights, x):
     return np.einsum("tj,tjc->tc", weights, f64(x))
 
 
-@op("mhc_pre")
+@op("mhc_pre", modes=MODES)
 def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm_eps):
     n = x.shape[1]
     z = mixes(x, fn, norm_eps) * np.repeat(f64(scale), [n, n, n * n]) + f64(base)
@@ -56,16 +66,25 @@ def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm
     return "numpy float64"
 
 
-@op("mhc_post")
+@op("mhc_post", modes=MODES)
 def mhc_post(f, post, comb, x, out):
     out[...] = np.einsum("tk,tc->tkc", f64(post), f64(f)) + np.einsum("tjk,tjc->tkc", f64(comb), f64(x))
     return "numpy float64"
 
 
-@op("mhc_head")
+@op("mhc_head", modes=MODES)
 def mhc_head(x, fn, scale, base, y, hc_eps, norm_eps):
     z = mixes(x, fn, norm_eps) * f64(scale)[0] + f64(base)
     y[...] = collapse(sigmoid(z) + hc_eps, x)
+    return "numpy float64"
+
+
+@op("sinkhorn", modes=MODES)
+def sinkhorn_alone(logits, comb, variant, iterations, hc_eps=0.0):
+    if variant == "log":
+        comb[...] = sinkhorn_log(f64(logits), int(iterations))
+    else:
+        comb[...] = sinkhorn(f64(logits), int(iterations), hc_eps)
     return "numpy float64"
 
 
