@@ -139,6 +139,13 @@ func memoryPlants() []bench.Plant {
 			})
 		}
 	}
+	add("rope-captured-positions", "a replayed graph turns by the positions that it was captured with", "host values baked into a graph", "graph", []string{opRope}, func(c bench.Candidate) bench.Candidate {
+		return bench.Before(c, func(call *bench.Call) {
+			if call.CaptureWith != nil {
+				call.Storage["positions_storage"] = call.CaptureWith.Storage["positions_storage"]
+			}
+		})
+	})
 	add("rms-residual-stride-ignored", "the rows of residual are taken to lie without gaps", "residual with x's strides", "strides", []string{opRMS}, func(c bench.Candidate) bench.Candidate {
 		return bench.Before(c, bench.StrideIgnored("residual"))
 	})

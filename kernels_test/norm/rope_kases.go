@@ -59,6 +59,7 @@ var ropeKases = []bench.Kase{
 	{ID: "padded-cache-half", Why: "the same for halves", Shapes: []bench.Shape{turned(6, 3, 40, 24, 70)}, Change: all(cached, neox), Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 3, Tail: 40}}},
 	{ID: "small-base", Why: "a base of 1.5: every pair turns nearly as far as the first", Shapes: small(4), Change: set("rope_theta", 1.5)},
 	{ID: "large", Why: "values near the end of what bf16 and fp32 share", Shapes: small(4), Change: scaled("x", 1e30)},
+	{ID: "captured", Why: "a graph captured at other positions: a decode step later in the sequence", Shapes: append(small(4), v32Rope), Change: captured("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) })},
 	{ID: "alone", Why: "a batch and every token alone", Shapes: small(7), Relate: inPieces(alone)},
 	{ID: "chunks", Why: "a prompt and its chunks", Shapes: small(33), Relate: inPieces(chunksOf(8))},
 	{ID: "backwards", Why: "the tokens in the opposite order", Shapes: small(7), Relate: inPieces(backwards)},
@@ -70,6 +71,17 @@ var ropeKases = []bench.Kase{
 func at(position func(t int) int) change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		p.Change("positions", func(t int, _ float64) float64 { return float64(position(t)) })
+		return nil
+	}
+}
+
+// captured replays a graph that was captured with other values of an operand.
+func captured(operand string, f func(i int, v float64) float64) change {
+	return func(_ bench.Gen, p *bench.Problem) error {
+		before := p.Clone()
+		before.Change(operand, f)
+		before.Mode, before.Unread = "graph", nil
+		p.Mode, p.CaptureWith = "graph", &before
 		return nil
 	}
 }

@@ -113,6 +113,7 @@ func near(_ bench.Gen, p *bench.Problem) bool {
 
 var ropeTwins = []bench.Twin{
 	denseTwin,
+	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
 	{Class: "variant", Name: "a base of 1", Apply: fixed("rope_theta", 1.0)},
 	{Class: "layout", Name: "every channel turning", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		_, byTheta := p.Attrs["rope_theta"]
@@ -178,4 +179,11 @@ var tableTwins = []bench.Twin{
 	}},
 	{Class: "accumulation", Name: "positions below 16", Apply: near},
 	{Class: "layout", Name: "one pair", Apply: fixed("rotary_dim", 2.0)},
+}
+
+// uncaptured runs a call by itself that replayed a graph.
+func uncaptured(_ bench.Gen, p *bench.Problem) bool {
+	was := p.CaptureWith != nil
+	p.Mode, p.CaptureWith = "", nil
+	return was
 }

@@ -62,3 +62,14 @@ func biased(f func(e int, v float64) float64) change {
 		return nil
 	}
 }
+
+// captured replays a graph that was captured with other values of an operand.
+func captured(operand string, f func(i int, v float64) float64) change {
+	return func(_ bench.Gen, p *bench.Problem) error {
+		before := p.Clone()
+		before.Change(operand, f)
+		before.Mode, before.Unread = "graph", nil
+		p.Mode, p.CaptureWith = "graph", &before
+		return nil
+	}
+}

@@ -109,6 +109,7 @@ func gateKases() []bench.Kase {
 			"logits": {Lead: 5, Gap: 3, Tail: 40}, "bias": {Lead: 2, Tail: 3},
 		}},
 		{ID: "transposed", Why: "logits stored expert by expert", Shapes: gates(16, 4, 1, 1, 5), Layout: map[string]bench.Layout{"logits": {Lead: 1, Gap: 3, Inner: 2, Tail: 8, Swap: true}}},
+		{ID: "captured", Why: "a graph captured with fewer tokens that count", Shapes: gates(16, 4, 1, 1, 6, 20), Change: all(paddedFrom(0.8), captured("num_token_non_padded", func(_ int, v float64) float64 { return float64(int(v) / 2) }))},
 		{ID: "alone", Why: "a batch and every token alone", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(alone)},
 		{ID: "alone-grouped", Why: "the same with groups", Shapes: gates(16, 3, 4, 2, 7), Change: v32, Relate: inPieces(alone)},
 		{ID: "backwards", Why: "the tokens in the opposite order", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(backwards)},

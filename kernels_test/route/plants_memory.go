@@ -1,6 +1,11 @@
 package route
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"slices"
+	"strings"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // memoryPlants are faults of what is read or written.
 func memoryPlants() []bench.Plant {
@@ -45,7 +50,18 @@ func memoryPlants() []bench.Plant {
 			})
 		})
 	}
+	for name, operand := range map[string]string{"gate": "num_token_non_padded", "hash": "token_ids", "combine": "src2dst"} {
+		op := map[string]string{"gate": opGate, "hash": opHash, "combine": opCombine}[name]
+		add(name+"-captured-"+hyphens[operand], op, "a replayed graph keeps the "+operand+" that it was captured with", "host values baked into a graph", "graph", func(c bench.Candidate) bench.Candidate {
+			return bench.Before(c, func(call *bench.Call) {
+				if call.CaptureWith != nil {
+					call.Storage[operand+"_storage"] = call.CaptureWith.Storage[operand+"_storage"]
+				}
+			})
+		})
+	}
+	slices.SortFunc(out, func(a, b bench.Plant) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-var hyphens = map[string]string{"logits": "logits", "bias": "bias", "tid2eid": "table", "expert_out": "experts", "shared_out": "shared"}
+var hyphens = map[string]string{"num_token_non_padded": "count", "token_ids": "ids", "src2dst": "rows", "logits": "logits", "bias": "bias", "tid2eid": "table", "expert_out": "experts", "shared_out": "shared"}

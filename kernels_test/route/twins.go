@@ -34,6 +34,7 @@ var (
 
 var gateTwins = []bench.Twin{
 	denseTwin,
+	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
 	factorTwin,
 	floorTwin,
 	{Class: "selection", Name: "no bias", Apply: func(_ bench.Gen, p *bench.Problem) bool {
@@ -63,6 +64,7 @@ var gateTwins = []bench.Twin{
 
 var hashTwins = []bench.Twin{
 	denseTwin,
+	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
 	factorTwin,
 	floorTwin,
 	{Class: "selection", Name: "experts 0, 1, ... in every row, which are the best", Apply: func(_ bench.Gen, p *bench.Problem) bool {
@@ -80,6 +82,7 @@ var hashTwins = []bench.Twin{
 
 var combineTwins = []bench.Twin{
 	denseTwin,
+	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
 	factorTwin,
 	{Class: "unread-memory", Name: "every expert here", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		changed := false
@@ -127,4 +130,11 @@ var combineTwins = []bench.Twin{
 		p.Change("expert_out", func(int, float64) float64 { return 1 })
 		return true
 	}},
+}
+
+// uncaptured runs a call by itself that replayed a graph.
+func uncaptured(_ bench.Gen, p *bench.Problem) bool {
+	was := p.CaptureWith != nil
+	p.Mode, p.CaptureWith = "", nil
+	return was
 }
