@@ -20,18 +20,22 @@ type codec struct {
 
 // pool decodes every token of every page: codes (fp4: with their scales, which bf16 holds) and the scale of a key.
 func (c codec) pool(pages bench.Tensor, name string, page, dim int) (keys [][]float32, scale []float32) {
+	var table [256]float32
+	for code := range table {
+		table[code] = c.e4m3(byte(code))
+	}
 	for p := range pages.Dim(0) {
 		raw := bench.Tensor{Data: pages.Row(p)}.Bytes()
 		for i := range page {
-			k, s := c.token(raw, name, page, dim, i)
+			k, s := c.token(raw, name, page, dim, i, &table)
 			keys, scale = append(keys, k), append(scale, s)
 		}
 	}
 	return keys, scale
 }
 
-// token decodes token i of a page by the byte offsets of DeepGEMM's layouts.
-func (c codec) token(raw []byte, name string, page, dim, i int) ([]float32, float32) {
+// token decodes token i of a page, e4m3 by a table, by the byte offsets of DeepGEMM's layouts.
+func (c codec) token(raw []byte, name string, page, dim, i int, table *[256]float32) ([]float32, float32) {
 	k := make([]float32, dim)
 	switch name {
 	case "bf16":
@@ -52,7 +56,7 @@ func (c codec) token(raw []byte, name string, page, dim, i int) ([]float32, floa
 		values, at = i*(dim+4), i*(dim+4)+dim
 	}
 	for d := range k {
-		k[d] = c.e4m3(raw[values+d])
+		k[d] = table[raw[values+d]]
 	}
 	s := math.Float32frombits(uint32(raw[at]) | uint32(raw[at+1])<<8 | uint32(raw[at+2])<<16 | uint32(raw[at+3])<<24)
 	switch {
