@@ -3,12 +3,13 @@
 
 rope turns pair i of the rotated channels by a = position / theta^(2i/E); rope_table holds m cos a and m sin a of frequencies that
 YaRN has stretched, with m = 0.1 mscale ln(factor) + 1 (YaRN, arXiv 2309.00071; DeepSeek-V3.2 inference/model.py
-precompute_freqs_cis).
+precompute_freqs_cis). The contracts differ in the angle itself: under float64-angle it is exact, under fp32-table and bf16-out the
+frequency and its product with the position are fp32 numbers. A call does not say which is meant, the name of its case does.
 """
 import numpy as np
 
 from assay_worker import serve
-from reference_numbers import PATH, f64, reference, store
+from reference_numbers import PATH, f32, f64, reference, store
 
 
 @reference("rms_norm")
@@ -36,6 +37,13 @@ def frequencies(theta, dim):
     return float(theta) ** (-np.arange(0, dim, 2) / dim)
 
 
+def angles(call, positions, g):
+    """[T, E/2]"""
+    if call.case.rpartition("/")[2] in ("fp32-table", "bf16-out"):
+        return f64(f32(positions)[:, None] * f32(g))
+    return f64(positions)[:, None] * f64(g)
+
+
 @reference("rope")
 def rope(call, x, positions, y, rotary_dim, pairing, rotary_offset=0, inverse=False, rope_theta=0.0, inv_freq=None, cos_sin_cache=None):
     e, at = int(rotary_dim), int(rotary_offset)
@@ -43,7 +51,7 @@ def rope(call, x, positions, y, rotary_dim, pairing, rotary_offset=0, inverse=Fa
         rows = f64(cos_sin_cache[positions])
         c, s = rows[:, : e // 2], rows[:, e // 2 : e]
     else:
-        a = f64(positions)[:, None] * (frequencies(rope_theta, e) if inv_freq is None else f64(inv_freq))
+        a = angles(call, positions, frequencies(rope_theta, e) if inv_freq is None else inv_freq)
         c, s = np.cos(a), np.sin(a)
     c, s = c[:, None], -s[:, None] if inverse else s[:, None]
     first, second = (np.arange(0, e, 2), np.arange(1, e, 2)) if pairing == "interleaved" else (np.arange(e // 2), np.arange(e // 2, e))
@@ -70,7 +78,7 @@ def rope_table(
         g = g * (1 - ramp) + g / factor * ramp
         if mscale and factor > 1:
             m = 0.1 * mscale * np.log(factor) + 1
-    a = f64(positions)[:, None] * g
+    a = angles(call, positions, g)
     store(call, "cos_sin", m * np.hstack([np.cos(a), np.sin(a)]))
     return PATH
 
