@@ -17,8 +17,8 @@ import (
 // rejected judges a planted fault in a case.
 func rejected(t *testing.T, fault, id string) (bench.Suite, *bench.Bench, bench.Candidate, bench.Report) {
 	t.Helper()
-	s, p := plant(t, fault)
 	c := find(t, id)
+	s, p := plant(t, c.Suite, fault)
 	b, err := bench.New(c)
 	require.NoError(t, err)
 	under, err := p.Build(c.Contract.Name)

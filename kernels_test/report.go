@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func (o Outcome) Report() report.Run {
 	run := report.Run{
 		Title: o.Title, Started: o.Started, Elapsed: o.Elapsed, Verdict: o.Verdict(),
 		Identity: []report.Fact{{Label: "seeds", Text: suite.RandDescription}},
-		Tables:   []report.Table{table(lines)},
+		Tables:   []report.Table{table(lines, o.absent())},
 	}
 	if o.Hello.Name != "" {
 		run.Identity = slices.Insert(run.Identity, 0, report.Fact{Label: "candidate", Text: strings.TrimSpace(o.Hello.Name + " " + o.Hello.Version + " on " + o.Hello.Device)})
@@ -54,6 +55,19 @@ func (o Outcome) Report() report.Run {
 	return run
 }
 
+// absent are the operators that a worker does not offer.
+func (o Outcome) absent() []string {
+	var out []string
+	for _, s := range Suites() {
+		for _, f := range s.Families {
+			if _, offered := o.Hello.Ops[f.Op]; !offered && o.Hello.Name != "" {
+				out = append(out, f.Op)
+			}
+		}
+	}
+	return out
+}
+
 // Verdict is the run's last word.
 func (o Outcome) Verdict() report.Verdict {
 	count := map[suite.Outcome]int{}
@@ -66,12 +80,14 @@ func (o Outcome) Verdict() report.Verdict {
 	case count[suite.Errored] > 0:
 		return report.Verdict{Code: int(suite.ToolError), Text: fmt.Sprintf("tool error: the candidate broke in %d of %d cases", count[suite.Errored], len(o.Rows)-count[suite.Skip])}
 	case count[suite.Passed] == 0:
-		return report.Verdict{Code: int(suite.Inconclusive), Text: "inconclusive: no case ran"}
+		return report.Verdict{Code: int(suite.Inconclusive), Text: "inconclusive: no case ran; the operators that assay knows are in adapters/README.md"}
+	case count[suite.Skip] > 0:
+		return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases; %d calls were not offered", count[suite.Passed], count[suite.Skip])}
 	}
-	return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases, %d not offered", count[suite.Passed], count[suite.Skip])}
+	return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases", count[suite.Passed])}
 }
 
-func table(lines []Line) report.Table {
+func table(lines []Line, absent []string) report.Table {
 	t := report.Table{
 		Title: "operators", Terminal: true,
 		Head: []string{"operator", "phase", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "cause"},
@@ -82,6 +98,9 @@ func table(lines []Line) report.Table {
 			l.Op, l.Phase, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed + l.Errors), number(l.Rho), number(l.Ratio),
 			number(l.Microseconds), number(l.GBs), l.Verdict(), l.Cause,
 		})
+	}
+	if len(absent) > 0 {
+		t.Note += "; not offered: " + strings.Join(absent, ", ")
 	}
 	return t
 }
@@ -96,8 +115,14 @@ func number(v float64) string {
 
 func finding(r Row) report.Finding {
 	f := report.Finding{
-		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message, Shape: strings.TrimSpace(r.Text),
+		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message, Shape: labelled(r.Text, "shape"), Expected: labelled(r.Text, "want"),
 		Again: r.Case.Again(), Pictures: r.Pictures,
+	}
+	if got := labelled(r.Text, "got"); got != "" {
+		f.Got = got
+	}
+	if r.Repro != "" {
+		f.Repro = "python3 " + filepath.Join(r.Repro, "repro.py")
 	}
 	var likely []string
 	for _, c := range r.Causes {
@@ -108,4 +133,14 @@ func finding(r Row) report.Finding {
 	}
 	f.Likely = strings.Join(likely, "; ")
 	return f
+}
+
+// labelled is one line of a failure's text.
+func labelled(text, label string) string {
+	for line := range strings.SplitSeq(text, "\n") {
+		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), label+" "); ok {
+			return strings.TrimLeft(rest, " ")
+		}
+	}
+	return ""
 }

@@ -7,13 +7,22 @@ import (
 
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/compressor"
+	"github.com/assay-suite/assay/kernels_test/dense"
+	"github.com/assay-suite/assay/kernels_test/gemm"
+	"github.com/assay-suite/assay/kernels_test/indexer"
 	"github.com/assay-suite/assay/kernels_test/mhc"
 	"github.com/assay-suite/assay/kernels_test/norm"
+	"github.com/assay-suite/assay/kernels_test/route"
+	"github.com/assay-suite/assay/kernels_test/sparse"
+	"github.com/assay-suite/assay/kernels_test/topk"
 )
 
 // Suites lists the suites, in the order of the table of operators.
 func Suites() []bench.Suite {
-	return []bench.Suite{mhc.Suite(), norm.Suite()}
+	return []bench.Suite{
+		indexer.Suite(), topk.Suite(), sparse.Suite(), compressor.Suite(), dense.Suite(), mhc.Suite(), route.Suite(), gemm.Suite(), norm.Suite(),
+	}
 }
 
 // Cases lists every case of every suite, sorted by ID.

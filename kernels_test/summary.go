@@ -111,6 +111,9 @@ func Reach(lines []Line) []string {
 	var out []string
 	for _, op := range slices.Sorted(maps.Keys(byOp)) {
 		phases := byOp[op]
+		if !slices.ContainsFunc(phases, func(l Line) bool { return l.Skipped < l.Cases }) {
+			continue // the operator is not offered at all
+		}
 		main := mainPath(phases)
 		for _, l := range phases {
 			switch {

@@ -84,12 +84,12 @@ func find(t *testing.T, id string) bench.Case {
 	return c
 }
 
-// plant finds a plant and its suite.
-func plant(t *testing.T, name string) (bench.Suite, bench.Plant) {
+// plant finds a plant of a suite.
+func plant(t *testing.T, suiteName, name string) (bench.Suite, bench.Plant) {
 	t.Helper()
 	for _, s := range kernels.Suites() {
 		for _, p := range s.Plants {
-			if p.Name == name {
+			if s.Name == suiteName && p.Name == name {
 				return s, p
 			}
 		}

@@ -115,6 +115,7 @@ type Finding struct {
 	Request  string // path of the stored request
 	Curl     string // one line that sends it again
 	Again    string // one command that reruns the case
+	Repro    string // one command that shows the failure without assay
 	Margins  []Margin
 	Pictures []Picture // residuals of a kernel's outputs
 }

@@ -105,7 +105,11 @@ func WriteBody(w io.Writer, r Run, s Style) error {
 		if shown > 0 {
 			where = "more in the report"
 		}
-		writeFact(&b, Fact{Label: "failing", Text: fmt.Sprintf("%d %s, each with prompt, answer and curl line", rest, where)}, s)
+		with := "prompt, answer and curl line"
+		if r.Findings[shown].Repro != "" {
+			with = "cause, picture and repro"
+		}
+		writeFact(&b, Fact{Label: "failing", Text: fmt.Sprintf("%d %s, each with %s", rest, where, with)}, s)
 	}
 	if r.Report != "" {
 		writeFact(&b, Fact{Label: "report", Text: r.Report, Verbatim: true}, s)
@@ -158,6 +162,7 @@ func FindingText(f Finding) string {
 		{"request", f.Request},
 		{"curl", f.Curl},
 		{"again", f.Again},
+		{"repro", f.Repro},
 	} {
 		if text := oneLine(l.text); text != "" {
 			b.WriteString("    " + padRight(l.label, 9) + text + "\n")
