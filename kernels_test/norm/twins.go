@@ -74,13 +74,6 @@ var layerTwins = []bench.Twin{
 		return true
 	}},
 	denseTwin,
-	{Class: "accumulation", Name: "rows of ±1 that are centred", Apply: func(g bench.Gen, p *bench.Problem) bool {
-		if g.Shape.Dim("width")%2 != 0 {
-			return false
-		}
-		p.Change("x", func(i int, _ float64) float64 { return float64(1 - 2*(i%2)) })
-		return true
-	}},
 	{Class: "variant", Name: "rows that are centred", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		x := p.Operands["x"]
 		d := x.Shape[1]
@@ -92,6 +85,13 @@ var layerTwins = []bench.Twin{
 			}
 			return x.Values[i]
 		})
+		return true
+	}},
+	{Class: "accumulation", Name: "rows of ±1 that are centred", Apply: func(g bench.Gen, p *bench.Problem) bool {
+		if g.Shape.Dim("width")%2 != 0 {
+			return false
+		}
+		p.Change("x", func(i int, _ float64) float64 { return float64(1 - 2*(i%2)) })
 		return true
 	}},
 	{Class: "offset", Name: "bias 0", Apply: func(_ bench.Gen, p *bench.Problem) bool {
@@ -111,9 +111,25 @@ func near(_ bench.Gen, p *bench.Problem) bool {
 	return true
 }
 
+// binary makes the frequency of pair i 2^-i, without YaRN: exact in every precision, and so is its product with a position.
+func binary(_ bench.Gen, p *bench.Problem) bool {
+	n := p.Attrs.Int("rotary_dim") / 2
+	if f, has := p.Operands["inv_freq"]; has {
+		p.Change("inv_freq", func(i int, _ float64) float64 { return math.Ldexp(1, -i) })
+		return len(f.Values) > 0
+	}
+	_, byTheta := p.Attrs["rope_theta"]
+	if _, yarn := p.Attrs["original_max_position"]; yarn {
+		p.Attrs["original_max_position"] = 0.0
+	}
+	p.Attrs["rope_theta"] = math.Ldexp(1, n)
+	return byTheta && n > 0
+}
+
 var ropeTwins = []bench.Twin{
 	denseTwin,
 	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
+	{Class: "accumulation", Name: "frequencies that are powers of two", Apply: binary},
 	{Class: "variant", Name: "a base of 1", Apply: fixed("rope_theta", 1.0)},
 	{Class: "layout", Name: "every channel turning", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		_, byTheta := p.Attrs["rope_theta"]
@@ -173,6 +189,7 @@ var tableTwins = []bench.Twin{
 	denseTwin,
 	{Class: "scale", Name: "no amplitude", Apply: fixed("mscale", 0.0)},
 	{Class: "variant", Name: "no YaRN", Apply: fixed("original_max_position", 0.0)},
+	{Class: "accumulation", Name: "frequencies that are powers of two", Apply: binary},
 	{Class: "variant", Name: "a base of 1", Apply: func(g bench.Gen, p *bench.Problem) bool {
 		p.Attrs["original_max_position"] = 0.0
 		return fixed("rope_theta", 1.0)(g, p)
