@@ -20,7 +20,8 @@ const (
 	// Parity (P13): streamed against whole. Arms stream, whole; numbers differing, replacement-characters.
 	Parity = "parity"
 	// OverLimit (P17): codes at head, middle and tail. Arms <size>-head, -middle, -tail with size under (window - 64), over
-	// (+ 64), twice. Right: the code is given. Over the window class "too-long" is the sound answer; it is not Right. Numbers
+	// (+ 64), twice. Right: the code is given. Over the window class "too-long" is the sound answer; it is not Right. Arm together: three
+	// prompts of two fifths of the window at once. Numbers
 	// <size>-reported: prompt tokens; words <size>: what the server did (answered, refused, empty, error).
 	OverLimit = "over-limit"
 	// Length (P1): needle at 10 % depth by length. Arms len-<tokens>, At tokens; numbers edge, edge-width where the answers fall

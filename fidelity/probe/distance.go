@@ -17,7 +17,7 @@ func distance() probe {
 		name: evidence.Distance,
 		skip: notIn(Smoke),
 		cost: func(r *Runner) Cost {
-			return asks(r.s.reps*len(r.s.lengths), r.s.longest/2).plus(asks(r.s.reps*6, r.s.longest))
+			return asks(r.s.reps*len(r.s.lengths), r.s.longest/2).plus(asks(r.s.reps*len(farther(r.s.longest)), r.s.longest))
 		},
 		run: func(t *task) error {
 			r := t.r
@@ -31,7 +31,7 @@ func distance() probe {
 					arm := "length-" + itoa(n)
 					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(n), needle.Spec{Length: n, Placement: needle.JustInside, Window: heldDistance}, nil)))
 				}
-				for d := 256; d <= long*9/10; d *= 2 {
+				for _, d := range farther(long) {
 					arm := "distance-" + itoa(d)
 					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(d), needle.Spec{Length: long, Depth: 1 - float64(d)/float64(long)}, nil)))
 				}
@@ -40,4 +40,13 @@ func distance() probe {
 			return err
 		},
 	}
+}
+
+// farther are distances from the end of a prompt, doubling, up to nine tenths of it.
+func farther(long int) []int {
+	var out []int
+	for d := 256; d < long*9/10; d *= 2 {
+		out = append(out, d)
+	}
+	return append(out, long*9/10)
 }

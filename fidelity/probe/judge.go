@@ -11,9 +11,17 @@ import (
 // recall judges by what was planted.
 func recall(truth needle.Truth) func(endpoint.Answer) Verdict {
 	return func(a endpoint.Answer) Verdict {
-		class := needle.Classify(answerOf(a), truth)
-		return Verdict{Class: string(class), Right: class.Recalled(), Measured: class.Measured()}
+		return graded(a, truth)
 	}
+}
+
+// graded is the class of an answer. Nothing but markers of turns is junk and not an empty answer.
+func graded(a endpoint.Answer, truth needle.Truth) Verdict {
+	class := needle.Classify(answerOf(a), truth)
+	if class == needle.Empty && strings.Contains(a.Text, "<|") {
+		class = needle.Junk
+	}
+	return Verdict{Class: string(class), Right: class.Recalled(), Measured: class.Measured()}
 }
 
 // nowhere is a code that no prompt has: its truth tells the classes of answers that are no codes.
@@ -25,8 +33,7 @@ func holds(want ...string) func(endpoint.Answer) Verdict {
 		text := strings.ToLower(needle.Visible(a.Text))
 		for _, w := range want {
 			if !strings.Contains(text, strings.ToLower(w)) {
-				class := needle.Classify(answerOf(a), needle.Truth{Code: nowhere})
-				return Verdict{Class: string(class), Measured: class.Measured()}
+				return graded(a, needle.Truth{Code: nowhere})
 			}
 		}
 		return Verdict{Class: string(needle.Exact), Right: true, Measured: true}

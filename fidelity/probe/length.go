@@ -29,7 +29,7 @@ func lengthSweep() probe {
 	}
 }
 
-func edgeReps(r *Runner) int { return min(4, r.s.reps+1) }
+func edgeReps(r *Runner) int { return max(4, r.s.reps/2+1) }
 
 // point is a length with the share of right answers there.
 type point struct {
@@ -64,7 +64,7 @@ func lengthRun(t *task) error {
 		if !ok {
 			break
 		}
-		if p.share >= 0.5 {
+		if p.share > 0.5 {
 			lo = p.tokens
 		} else {
 			hi = p.tokens
@@ -81,8 +81,8 @@ func lengthRun(t *task) error {
 
 func (t *task) lengthPoint(n, reps int) (point, bool, error) {
 	var units []unit
-	for i := range reps {
-		units = append(units, one(t.id("len-%d/%d", n, i), t.r.sized("len-"+itoa(n), float64(n), n, needle.Spec{Depth: 0.1})))
+	for i := range reps { // a token apart: a fault of one residue must not pass for one of length
+		units = append(units, one(t.id("len-%d/%d", n, i), t.r.sized("len-"+itoa(n), float64(n), n-i, needle.Spec{Depth: 0.1})))
 	}
 	rss, err := t.take(units...)
 	t.keep(n, rss)
@@ -90,17 +90,25 @@ func (t *task) lengthPoint(n, reps int) (point, bool, error) {
 	return point{n, share}, runs > 0, err
 }
 
-// bracket finds the two neighbouring lengths between which the answers fall from right (all shorter ones 3 of 4) to
-// wrong (all longer ones half at most). There is none where they do not fall for good: that is no cliff.
+// bracket finds the two neighbouring lengths between which the answers fall from right (each shorter one 2 of 3) to
+// wrong (the longer one half at most, and half of all that are longer still). There is none where they do not fall for
+// good: that is no cliff. A lottery beyond the edge may win some.
 func bracket(points []point) (lo, hi int, ok bool) {
 	i := slices.IndexFunc(points, func(p point) bool { return p.share <= 0.5 })
 	if i < 1 {
 		return 0, 0, false
 	}
+	var beyond float64
 	for j, p := range points {
-		if j < i && p.share < 0.75 || j >= i && p.share > 0.5 {
+		if j < i && p.share < 0.66 {
 			return 0, 0, false
 		}
+		if j >= i {
+			beyond += p.share
+		}
+	}
+	if beyond > 0.5*float64(len(points)-i) {
+		return 0, 0, false
 	}
 	return points[i-1].tokens, points[i].tokens, true
 }

@@ -19,7 +19,7 @@ func overLimit() probe {
 		name: evidence.OverLimit,
 		cost: func(r *Runner) Cost {
 			w := r.o.Survey.Window.N
-			return asks(3, w).plus(asks(3, w)).plus(asks(3, 2*w))
+			return asks(3, w).plus(asks(3, w)).plus(asks(3, 2*w)).plus(asks(3, w*2/5))
 		},
 		skip: func(r *Runner) string {
 			switch w := r.o.Survey.Window; {
@@ -29,8 +29,8 @@ func overLimit() probe {
 				return "not in budget smoke"
 			case w.N > tooDear && r.o.Budget != Full:
 				return fmt.Sprintf("a window of %d tokens is filled in budget full only", w.N)
-			case r.o.Haystack.Units() < 2*w.N:
-				return fmt.Sprintf("the text of %d words is too short for twice the window of %d tokens: take the generated one", r.o.Haystack.Units(), w.N)
+			case r.o.Haystack.Units() < w.N:
+				return fmt.Sprintf("the text of %d words is too short for the window of %d tokens: take the generated one", r.o.Haystack.Units(), w.N)
 			}
 			return ""
 		},
@@ -40,13 +40,35 @@ func overLimit() probe {
 				name   string
 				tokens int
 			}{{"under", w - 64 - answerBudget}, {"over", w + 64}, {"twice", 2 * w}} {
+				if t.r.o.Haystack.Units() < size.tokens {
+					t.say(size.name, "left out: the text is too short")
+					continue
+				}
 				if err := t.limit(size.name, size.tokens); err != nil {
 					return err
 				}
 			}
-			return nil
+			return t.share(w * 2 / 5)
 		},
 	}
+}
+
+// share asks three prompts of two fifths of the window at once: each fits, and all together do where each has a window of
+// its own.
+func (t *task) share(tokens int) error {
+	u := unit{id: t.id("together"), together: true}
+	for i := range 3 {
+		u.steps = append(u.steps, step{arm: "together", at: float64(tokens), tokens: tokens, make: func(ctx context.Context, s salt) (ask, error) {
+			n := t.r.spec(s, needle.Spec{Case: s.id + itoa(i), Length: tokens, Depth: 0.5})
+			p, err := t.r.rough.Build(ctx, n)
+			if err != nil {
+				return ask{}, err
+			}
+			return needleAsk(p, nil), nil
+		}})
+	}
+	_, err := t.take(u)
+	return err
 }
 
 func (t *task) limit(size string, tokens int) error {

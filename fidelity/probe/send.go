@@ -110,9 +110,10 @@ func (r *Runner) send(ctx context.Context, q ask) (endpoint.Answer, error) {
 	return c.Chat(ctx, q.chat)
 }
 
-// thoughtsOnly says that the answer ran out of tokens before it began.
+// thoughtsOnly says that the answer ran out of tokens before it began. Thoughts that ended by themselves are no such
+// answer: what should have been said was lost or filed among them.
 func thoughtsOnly(class endpoint.Class, a endpoint.Answer) bool {
-	return class == endpoint.Budget || class == endpoint.OK && needle.Classify(answerOf(a), needle.Truth{Code: "0"}) == needle.Budget
+	return (class == endpoint.Budget || class == endpoint.OK) && (a.Cut || a.Finish == "length") && needle.Visible(a.Text) == "" && len(a.ToolCalls) == 0
 }
 
 // fill notes what the wire said.

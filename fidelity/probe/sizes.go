@@ -32,7 +32,7 @@ func (o Options) sizes() sizes {
 	most := 32768
 	switch o.Budget {
 	case Smoke:
-		s = sizes{reps: 2, long: 4096, clients: []int{1, 2, 4}, rounds: 2}
+		s = sizes{reps: 3, long: 4096, clients: []int{1, 2, 4}, rounds: 2}
 		most = 8192
 	case Full:
 		s = sizes{reps: 8, long: 16384, clients: []int{1, 2, 4}, rounds: 10}
