@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"maps"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -58,7 +59,7 @@ func opposed(g bench.Gen, p *bench.Problem) error {
 // which key it came from.
 func indexCoded(g bench.Gen, p *bench.Problem) error {
 	dim := p.In("q").Shape[len(p.In("q").Shape)-1]
-	p.Change("q", func(i int, v float64) float64 { return 2 * direction(i%dim) })
+	p.Change("q", func(i int, _ float64) float64 { return 2 * direction(i%dim) })
 	return redrawn(func(_ bench.Gen, b, j, d int) float64 {
 		return direction(d) * (1 + float64(j)/16 + float64(b)/3)
 	})(g, p)
@@ -66,13 +67,23 @@ func indexCoded(g bench.Gen, p *bench.Problem) error {
 
 // outlierChannel multiplies one channel of the keys by 1000 and takes it out of some queries.
 func outlierChannel(g bench.Gen, p *bench.Problem) error {
-	return redrawn(func(g bench.Gen, _, j, d int) float64 {
+	return redrawn(func(g bench.Gen, _, _, d int) float64 {
 		v := g.NormFloat64() + 0.5*direction(d)
 		if d == 5 {
 			v *= 1000
 		}
 		return v
 	})(g, p)
+}
+
+// subnormal makes queries small: multiples of 2^-9 below the normal numbers of e4m3, of 2^-100 for bf16.
+func subnormal(_ bench.Gen, p *bench.Problem) error {
+	unit := 0x1p-9
+	if p.Operands["q"].DType == bench.BF16 {
+		unit = 0x1p-100
+	}
+	p.Change("q", func(i int, v float64) float64 { return unit * float64((i*5)%8) * sign(v) })
+	return nil
 }
 
 // spread gives keys sizes between 2^-20 and 2^10, so that every scale is far from its neighbours'.
@@ -126,9 +137,7 @@ var (
 
 func attrs(set map[string]any) change {
 	return func(_ bench.Gen, p *bench.Problem) error {
-		for name, v := range set {
-			p.Attrs[name] = v
-		}
+		maps.Copy(p.Attrs, set)
 		return nil
 	}
 }
@@ -162,7 +171,7 @@ func shared(_ bench.Gen, p *bench.Problem) error {
 // uneven gives every query of a request a context of its own, in no order.
 func uneven(g bench.Gen, p *bench.Problem) error {
 	longest, n := longestOf(*p), p.In("context_lens").Dim(1)
-	p.Change("context_lens", func(i int, v float64) float64 {
+	p.Change("context_lens", func(i int, _ float64) float64 {
 		if i%n == (i/n)%n {
 			return float64(longest[i/n])
 		}

@@ -52,13 +52,10 @@ func budget(contract string, fp8 bool, q, k []float64, scale float64, w []float6
 				twice += math.Abs(x * (format.BF16.Round(float64(float32(stored))) - read)) // the product rounded to fp32 first
 			}
 		}
-		var e float64
-		switch {
-		case contract == "hopper-fp8":
+		e := numerics.Gamma(d+1, u32) * abs * scale
+		if contract == "hopper-fp8" {
 			// A kernel may be more exact than that, fp32 with the scale first among others.
-			e = max(acc.AccBound(products, abs), numerics.Gamma(d+1, u32)*abs) * scale
-		default:
-			e = numerics.Gamma(d+1, u32) * abs * scale
+			e = max(acc.AccBound(products, abs)*scale, e)
 		}
 		dot *= scale
 		if narrow {

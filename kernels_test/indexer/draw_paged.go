@@ -42,7 +42,7 @@ func drawPaged(g bench.Gen) (bench.Problem, error) {
 		longest, prefix = append(longest, last), append(prefix, oracle.Visible(first-1, s.Dim("ratio")))
 		most, pages = max(most, last), pages+(last+page-1)/page
 	}
-	pages += 3
+	pages += max(3, s.Dim("spare"))
 	table, err := oracle.BuildPageTable(longest, page, g.Perm(pages), (most+page-1)/page+1)
 	if err != nil {
 		return bench.Problem{}, err

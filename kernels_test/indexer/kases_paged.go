@@ -53,6 +53,8 @@ func pagedKases() []bench.Kase {
 		{ID: "uneven", Why: "every query of a request has a context of its own, not a ladder", Phase: "decode", Contracts: plainly, Shapes: each("nano", 8, 1, 3, 20, 9), Change: uneven},
 		{ID: "page-1", Why: "pages of one token", Phase: "decode", Contracts: plainly, Shapes: each("nano", 1, 1, 1, 12, 5)},
 		{ID: "page-2", Why: "pages of two tokens", Phase: "decode", Contracts: roughly, Shapes: each("nano", 2, 1, 2, 12, 5)},
+		{ID: "many-pages", Why: "page ids beyond 8 bits", Phase: "decode", Contracts: plainly, Shapes: []bench.Shape{decode("nano", 8, 2, 1, 1, 30, 21).With("nano-fp8-page2-pool600", "spare", 570)}},
+		{ID: "subnormal", Why: "queries at the small end of e4m3 and bf16 against keys at the large end", Phase: "decode", Contracts: plainly, Shapes: each("nano", 8, 1, 1, 20, 9), Change: subnormal},
 		{ID: "coherent", Why: "all products positive: errors of a narrow or truncating accumulator add up", Phase: "decode", Shapes: each("flash", 8, 1, 1, 9), Change: coherent},
 		{ID: "coherent-non-negative", Why: "head weights positive, too: nothing cancels", Phase: "decode", Shapes: each("mid", 8, 1, 1, 30, 11), Change: both(coherent, nonNegative)},
 		{ID: "opposed", Why: "every dot product negative: exact zeros after relu", Phase: "decode", Shapes: each("nano", 8, 1, 1, 20, 11), Change: opposed},

@@ -16,7 +16,7 @@ func pagePlants() []bench.Plant {
 		return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: pagedOps, Build: build}
 	}
 	return []bench.Plant{
-		plant("table-ignored", "pages are taken in order", "contiguous cache assumed", "paging", at(func(_ bench.Args, _ *launch, _ func(b, i int) int, b, j int) int { return j })),
+		plant("table-ignored", "pages are taken in order", "contiguous cache assumed", "paging", at(func(_ bench.Args, _ *launch, _ func(b, i int) int, _, j int) int { return j })),
 		plant("table-of-request-0", "all requests read the first one's pages", "stride of the table left out", "paging", at(func(a bench.Args, _ *launch, entry func(b, i int) int, _, j int) int {
 			return entry(0, j/size(a))*size(a) + j%size(a)
 		})),

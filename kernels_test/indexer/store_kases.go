@@ -37,7 +37,7 @@ func storeKases() []bench.Kase {
 		{ID: "tiny", Why: "keys below the floor of amax", Shapes: ways(5, 4, 9, 4, "mid", "plain-fp8", "plain-fp32", "plain-fp4"), Change: scaledRows(1e-9)},
 		{ID: "small", Why: "keys whose eps is most of the sum", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4", "nano"), Change: scaledRows(3e-4)},
 		{ID: "zero", Why: "rows of zeros: nothing but a bias and the floor", Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp8", "plain-fp4"), Change: scaledRows(0)},
-		{ID: "constant", Why: "rows without variance: LayerNorm leaves the bias", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4"), Change: onX(func(_ bench.Gen, i, d int, _ float64) float64 { return 3 })},
+		{ID: "constant", Why: "rows without variance: LayerNorm leaves the bias", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4"), Change: onX(func(bench.Gen, int, int, float64) float64 { return 3 })},
 		{ID: "outlier", Why: "one channel is 1,000 times the others", Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp4", "plain-fp8"), Change: onX(func(_ bench.Gen, _, d int, v float64) float64 {
 			if d == 5 {
 				return 1000 * v

@@ -45,7 +45,7 @@ func storeTwins() []bench.Twin {
 			}
 			return math.Ldexp(top/4, -((t+d/2)%3)) * direction(d/2)
 		})},
-		{Class: "scale-layout", Name: "equal scales", Apply: exactly(func(t, d int, v float64, block int, top float64) float64 {
+		{Class: "scale-layout", Name: "equal scales", Apply: exactly(func(_, d int, v float64, block int, top float64) float64 {
 			if d%block == 7 {
 				return top
 			}

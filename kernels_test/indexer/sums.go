@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
@@ -25,8 +26,8 @@ func dotSequential(q, k []float32) float32 {
 
 func dotReversed(q, k []float32) float32 {
 	var s float32
-	for i := len(q) - 1; i >= 0; i-- {
-		s += float32(q[i] * k[i])
+	for i, x := range slices.Backward(q) {
+		s += float32(x * k[i])
 	}
 	return s
 }
@@ -107,8 +108,8 @@ func addSequential(v []float32) float32 {
 
 func addReversed(v []float32) float32 {
 	var s float32
-	for i := len(v) - 1; i >= 0; i-- {
-		s += v[i]
+	for _, x := range slices.Backward(v) {
+		s += x
 	}
 	return s
 }

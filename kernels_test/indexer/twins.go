@@ -44,7 +44,7 @@ func tailless(_ bench.Gen, p *bench.Problem) bool {
 func dotsOfGrid(g bench.Gen, p *bench.Problem) bool {
 	p.Change("q", func(_ int, v float64) float64 { return sign(v) })
 	p.Change("weights", func(_ int, v float64) float64 { return sign(v) })
-	err := redrawn(func(g bench.Gen, _, _, d int) float64 {
+	err := redrawn(func(_ bench.Gen, _, _, d int) float64 {
 		if d%8 == 0 {
 			return 448
 		}

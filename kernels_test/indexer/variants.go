@@ -56,10 +56,17 @@ func logitVariants() []bench.Variant {
 		name string
 		dot  dotter
 	}{
-		{"reversed", dotReversed}, {"fused", dotFused}, {"exact", dotExact}, {"four", dotFour},
-		{"lanes-8", dotLanes(8, addSequential)}, {"lanes-32-pairwise", dotLanes(32, addPairwise)}, {"lanes-16-reversed", dotLanes(16, addReversed)},
-		{"blocks-8", dotBlocks(8, addSequential, addSequential)}, {"blocks-32-pairwise", dotBlocks(32, addPairwise, addSequential)},
-		{"blocks-24-reversed", dotBlocks(24, addReversed, addPairwise)}, {"pairwise", dotBlocks(128, addPairwise, addSequential)},
+		{"reversed", dotReversed},
+		{"fused", dotFused},
+		{"exact", dotExact},
+		{"four", dotFour},
+		{"lanes-8", dotLanes(8, addSequential)},
+		{"lanes-32-pairwise", dotLanes(32, addPairwise)},
+		{"lanes-16-reversed", dotLanes(16, addReversed)},
+		{"blocks-8", dotBlocks(8, addSequential, addSequential)},
+		{"blocks-32-pairwise", dotBlocks(32, addPairwise, addSequential)},
+		{"blocks-24-reversed", dotBlocks(24, addReversed, addPairwise)},
+		{"pairwise", dotBlocks(128, addPairwise, addSequential)},
 	} {
 		plain("dot-"+d.name, func(s *style) { s.dot = d.dot })
 	}
