@@ -16,17 +16,18 @@ from reference_numbers import (
 
 
 def cache(kv, layout, page_size):
-    """Any form of a cache -> its rows [rows, D], and from where on the channels are never rounded."""
+    """Any form of a cache -> its rows [rows, D]."""
     if layout == "rows":
         return f64(kv).reshape(-1, kv.shape[-1])
     pages, n = len(kv), page_size
     if layout == "v32-kv":
         row = kv[:, : n * 656].reshape(pages * n, 656)
-        scale = f64(little(row[:, 512:528], "<f4"))
-        return np.hstack([f64(decode("F8_E4M3", row[:, :512])) * np.repeat(scale, 128, 1), f64(decode("BF16", little(row[:, 528:], "<u2")))])
-    row = kv[:, : n * 576].reshape(pages * n, 576)
-    scale = f64(decode("F8_E8M0", kv[:, n * 576 : n * 584].reshape(pages * n, 8)[:, :7]))
-    return np.hstack([f64(decode("F8_E4M3", row[:, :448])) * np.repeat(scale, 64, 1), f64(decode("BF16", little(row[:, 448:], "<u2")))])
+        codes, scale, rest = row[:, :512], np.repeat(little(row[:, 512:528], "<f4"), 128, 1), row[:, 528:]
+    else:
+        row = kv[:, : n * 576].reshape(pages * n, 576)
+        scale = decode("F8_E8M0", kv[:, n * 576 : n * 584].reshape(pages * n, 8)[:, :7])
+        codes, scale, rest = row[:, :448], np.repeat(scale, 64, 1), row[:, 448:]
+    return np.hstack([f64(decode("F8_E4M3", codes)) * f64(scale), f64(decode("BF16", little(rest, "<u2")))])
 
 
 def rounded(rows, rope_dims):
@@ -55,7 +56,10 @@ def listed(call, prefix, t, rows):
 
 @reference("sparse_attention")
 def sparse_attention(call, q, softmax_scale, d_v, kv_layout="rows", kv_rounding="none", rope_dims=0, lse_base="e", empty_lse="-inf"):
-    caches = [(p, cache(call.inputs[p + "kv"], kv_layout, int(call.attrs.get(p + "page_size", 0)))) for p in ("", "extra_") if p + "kv" in call.inputs]
+    caches = [
+        (prefix, cache(call.inputs[prefix + "kv"], kv_layout, int(call.attrs.get(prefix + "page_size", 0))))
+        for prefix in ("", "extra_") if prefix + "kv" in call.inputs
+    ]
     for t in range(len(q)):
         rows = np.vstack([listed(call, prefix, t, rows) for prefix, rows in caches])
         if kv_rounding == "fp8":
