@@ -15,7 +15,7 @@ import (
 
 // Serve is the worker's side of the protocol: it greets, answers one line after the other with run, and returns at the end
 // of in. With it a Go program is a worker. An error of run is answered as a failure, as unsupported where it wraps
-// ErrUnsupported; an error of Serve itself says that in or out broke. Companions of a call (batch_with) are not served.
+// ErrUnsupported; an error of Serve itself says that in or out broke.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, hello Hello, run func(ctx context.Context, c Call) (Reply, error)) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
@@ -47,6 +47,14 @@ func serveCall(ctx context.Context, request callLine, run func(context.Context, 
 	if err == nil {
 		err = writeOutputs(request.Write, reply.Outputs)
 	}
+	for i, name := range request.BatchWith {
+		if err == nil && i >= len(reply.Batch) {
+			err = fmt.Errorf("%d companions were asked for and %d computed", len(request.BatchWith), len(reply.Batch))
+		}
+		if err == nil {
+			err = writeOutputs(request.Cases[name].Write, reply.Batch[i])
+		}
+	}
 	if err != nil {
 		ok = false
 		if answer.Kind, answer.Message = "failed", err.Error(); errors.Is(err, ErrUnsupported) {
@@ -59,9 +67,6 @@ func serveCall(ctx context.Context, request callLine, run func(context.Context, 
 }
 
 func computeCall(ctx context.Context, request callLine, run func(context.Context, Call) (Reply, error)) (Reply, error) {
-	if len(request.BatchWith) > 0 {
-		return Reply{}, fmt.Errorf("launches of several cases: %w", ErrUnsupported)
-	}
 	c, err := readPayload(request.payload)
 	if err != nil {
 		return Reply{}, err
@@ -74,6 +79,14 @@ func computeCall(ctx context.Context, request callLine, run func(context.Context
 		}
 		first.Op, first.Case = request.Op, name
 		c.CaptureWith = &first
+	}
+	for _, name := range request.BatchWith {
+		other, err := readPayload(request.Cases[name])
+		if err != nil {
+			return Reply{}, err
+		}
+		other.Op, other.Case = request.Op, name
+		c.BatchWith = append(c.BatchWith, other)
 	}
 	return run(ctx, c)
 }

@@ -203,7 +203,16 @@ func (b *Bench) relate(ctx context.Context, c Candidate, whole map[string][]floa
 	var parts []Results
 	for i, p := range b.relation.Parts {
 		id := fmt.Sprintf("%s/part-%d", b.Case.ID, i)
-		reply, _, err := run(ctx, c, p.call(b.Case.Family.Op, id, b.Case.Kase.Phase, harmless(suite.Rand(id)), nil))
+		call := p.call(b.Case.Family.Op, id, b.Case.Kase.Phase, harmless(suite.Rand(id)), nil)
+		for j, with := range b.relation.With {
+			if other := fmt.Sprintf("%s/with-%d", b.Case.ID, j); i == 0 {
+				call.BatchWith = append(call.BatchWith, with.call(b.Case.Family.Op, other, b.Case.Kase.Phase, harmless(suite.Rand(other)), nil))
+			}
+		}
+		reply, _, err := run(ctx, c, call)
+		if len(call.BatchWith) > 0 && Unsupported(err) {
+			return nil, nil // no launches of several requests: there is nothing to compare
+		}
 		if err != nil {
 			return nil, err
 		}

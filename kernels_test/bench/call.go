@@ -44,7 +44,8 @@ type Call struct {
 	Views   map[string]View    // operands, contiguous ones too; what no view reaches may not be read
 	Outputs map[string]Output
 
-	CaptureWith *Call // graph mode: the call whose shorter shapes are captured first
+	CaptureWith *Call  // graph mode: the call whose shorter shapes are captured first
+	BatchWith   []Call // calls to run in the same launch; their outputs are in Reply.Batch
 }
 
 // Output is what a candidate allocates, prefills and writes. Prefill is "nan" or the bits of one element as "0x...".
@@ -64,8 +65,9 @@ func OutI32(shape ...int) Output { return Output{I32, shape, "0x7fc5a55a"} }
 type Reply struct {
 	Outputs map[string]Storage
 	Seconds float64
-	Path    string   // the kernel that ran, in the candidate's own words
-	Digests []string // one for each repeat, equal where the bits are
+	Path    string               // the kernel that ran, in the candidate's own words
+	Digests []string             // one for each repeat, equal where the bits are
+	Batch   []map[string]Storage // outputs of Call.BatchWith
 }
 
 // Hello is what a candidate says about itself.

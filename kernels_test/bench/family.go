@@ -67,6 +67,9 @@ type Kase struct {
 type Relation struct {
 	Parts []Problem
 	Join  func(parts []Results) (Results, error)
+	// With are problems of other requests that run in the same launch as the first part, where the candidate can do that: its
+	// outputs must not change.
+	With []Problem
 	// Exact asks for equal bits; else both sides may each lie within the contract's bound of the truth.
 	Exact bool
 }

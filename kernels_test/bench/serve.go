@@ -31,18 +31,34 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Candidate) error 
 			}
 			return candidate.Reply{}, err
 		}
-		reply := candidate.Reply{Outputs: map[string]candidate.Storage{}, Seconds: r.Seconds, Path: r.Path, Digests: r.Digests}
-		for name, s := range r.Outputs {
-			data, err := encode(s.DType, s.Data)
+		reply := candidate.Reply{Seconds: r.Seconds, Path: r.Path, Digests: r.Digests}
+		if reply.Outputs, err = storages(call, r.Outputs); err != nil {
+			return reply, err
+		}
+		for i, outputs := range r.Batch {
+			one, err := storages(call.BatchWith[i], outputs)
 			if err != nil {
-				return reply, fmt.Errorf("output %q: %w", name, err)
+				return reply, err
 			}
-			shape := call.Outputs[name].Shape
-			if product(shape) != len(s.Data) {
-				shape = []int{len(s.Data)} // a faulty kernel's own shape: the reader says what is wrong
-			}
-			reply.Outputs[name] = candidate.Storage{DType: s.DType, Shape: shape, Data: data}
+			reply.Batch = append(reply.Batch, one)
 		}
 		return reply, nil
 	})
+}
+
+// storages are the outputs of a call as bytes.
+func storages(call Call, outputs map[string]Storage) (map[string]candidate.Storage, error) {
+	out := map[string]candidate.Storage{}
+	for name, s := range outputs {
+		data, err := encode(s.DType, s.Data)
+		if err != nil {
+			return nil, fmt.Errorf("output %q: %w", name, err)
+		}
+		shape := call.Outputs[name].Shape
+		if product(shape) != len(s.Data) {
+			shape = []int{len(s.Data)} // a faulty kernel's own shape: the reader says what is wrong
+		}
+		out[name] = candidate.Storage{DType: s.DType, Shape: shape, Data: data}
+	}
+	return out, nil
 }

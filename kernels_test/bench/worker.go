@@ -46,6 +46,17 @@ func (c workerCandidate) Run(ctx context.Context, call Call) (Reply, error) {
 		}
 		reply.Outputs[name] = Storage{s.DType, data}
 	}
+	for _, outputs := range said.Batch {
+		one := map[string]Storage{}
+		for name, s := range outputs {
+			data, err := decode(s.DType, s.Data)
+			if err != nil {
+				return Reply{}, fmt.Errorf("output %q of a companion: %w", name, err)
+			}
+			one[name] = Storage{s.DType, data}
+		}
+		reply.Batch = append(reply.Batch, one)
+	}
 	return reply, nil
 }
 
@@ -81,6 +92,13 @@ func toWire(call Call) (candidate.Call, error) {
 		}
 		wire.CaptureWith = &first
 	}
+	for _, other := range call.BatchWith {
+		one, err := toWire(other)
+		if err != nil {
+			return wire, err
+		}
+		wire.BatchWith = append(wire.BatchWith, one)
+	}
 	return wire, nil
 }
 
@@ -111,6 +129,13 @@ func fromWire(w candidate.Call) (Call, error) {
 	}
 	for name, o := range w.Outputs {
 		c.Outputs[name] = Output(o)
+	}
+	for _, other := range w.BatchWith {
+		one, err := fromWire(other)
+		if err != nil {
+			return c, err
+		}
+		c.BatchWith = append(c.BatchWith, one)
 	}
 	return c, nil
 }

@@ -35,6 +35,18 @@ var mhcPost = bench.Family{
 		{ID: "padded-f", Why: "the sublayer's output inside a wider buffer", Shapes: nano(5), Layout: map[string]bench.Layout{"f": {Lead: 7, Gap: 9, Tail: 137}}},
 		{ID: "padded-gates", Why: "post and comb as slices of the split's packed rows", Shapes: nano(5), Layout: map[string]bench.Layout{"post": {Lead: 4, Gap: 20}, "comb": {Lead: 8, Gap: 8}}},
 		{ID: "packed-gates", Why: "the packed rows of hc_mult 2: post, then comb", Shapes: twoStreams(4), Layout: map[string]bench.Layout{"post": {Lead: 2, Gap: 6}, "comb": {Lead: 4, Gap: 4}}},
+		{
+			ID: "one-launch", Why: "other requests in the same launch change nothing", Catches: []string{"A7 vllm-project/vllm#54506"},
+			Shapes: nano(5), Relate: func(g bench.Gen, p bench.Problem) (bench.Relation, error) {
+				r := bench.Relation{Parts: []bench.Problem{p}, Exact: true, Join: func(parts []bench.Results) (bench.Results, error) { return parts[0], nil }}
+				for _, n := range []int{1, 67} {
+					other := g
+					other.Shape = g.Shape.With(g.Shape.Name, "tokens", n)
+					r.With = append(r.With, genOf(other).post())
+				}
+				return r, nil
+			},
+		},
 		{ID: "nano-v4-attn", Why: "recorded gates, comb, states and attention output", Shapes: nano(8), Change: edit(func(g gen, p problem) error {
 			return g.real(p, map[string]string{
 				"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",
