@@ -13,9 +13,9 @@ type cliff struct {
 func cliffs(k Known, window int) []cliff {
 	out := []cliff{
 		{4, 2, "first compressed block (compression ratio)"},
-		{128, 16, "local window of 128: the far path is lost or its RoPE base is wrong"},
-		{256, 16, "local window of 256, or a page group of 256"},
-		{512, 24, "window of 512 on all layers, or top-k 512 without compression"},
+		{128, 8, "local window of 128: the far path is lost or its RoPE base is wrong"},
+		{256, 8, "local window of 256, or a page group of 256"},
+		{512, 12, "window of 512 on all layers, or top-k 512 without compression"},
 		{1024, 32, "switch to another matrix kernel by batch size at 1024, or window 1024"},
 		{1450, 150, "switch of the prefill kernel near 1.3 to 1.6 thousand tokens"},
 		{2048, 48, "top-k 2048 of sparse attention, top-k 512 x ratio 4, a prefill step of 2048, or half a context of 4096"},

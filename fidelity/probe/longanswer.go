@@ -24,7 +24,13 @@ func countTo(r *Runner) int {
 // longAnswer has the model count, after a short and after a long prompt.
 func longAnswer() probe {
 	reps := func(r *Runner) int { return max(3, r.s.reps) }
-	after := func(r *Runner) int { return r.under(4096) }
+	after := func(r *Runner) int { // prompt and answer must fit
+		n := 4096
+		if w := r.o.Survey.Window; w.Known {
+			n = min(n, w.N-5*countTo(r)-128)
+		}
+		return r.under(n)
+	}
 	return probe{
 		name: evidence.LongAnswer,
 		skip: notIn(Smoke),
@@ -62,7 +68,7 @@ func (t *task) long(rss [][]Record, n int) {
 	sums := map[string]float64{"loops": 0, "foreign-script": 0, "skipped": 0, "early-end": 0}
 	for _, rs := range rss {
 		for _, v := range rs {
-			if !v.Measured {
+			if !v.Measured || v.Error != "" {
 				continue
 			}
 			for name := range sums {
