@@ -1,0 +1,107 @@
+package diagnosis_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity/diagnosis"
+	"github.com/assay-suite/assay/fidelity/evidence"
+)
+
+// fill adds runs of one class to an arm.
+func fill(s *evidence.Set, probe, name string, at float64, right, wrong int, class string) {
+	for range right {
+		s.Count(probe, name, at, "exact", true, true, "")
+	}
+	for range wrong {
+		s.Count(probe, name, at, class, false, true, class)
+	}
+}
+
+// sound is a run without a fault: eight runs an arm.
+func sound() evidence.Set {
+	s := evidence.Set{Budget: "full"}
+	for _, n := range []float64{192, 512, 1024, 2048, 4096, 8192} {
+		fill(&s, evidence.Length, "len-"+itoa(n), n, 8, 0, "")
+	}
+	fill(&s, evidence.Warm, "cold", 0, 12, 0, "")
+	for _, a := range []string{"warm1", "warm2", "warm3", "first-changed", "extended"} {
+		fill(&s, evidence.Warm, a, 0, 12, 0, "")
+	}
+	s.Set(evidence.Warm, "prefixes", 12)
+	s.Set(evidence.Warm, "prefixes-bad", 0)
+	s.Set(evidence.Warm, "prefixes-mixed", 0)
+	s.Set(evidence.Accounting, "kept-8192", 1)
+	s.Say(evidence.Accounting, "counter", "tokenize")
+	return s
+}
+
+func itoa(n float64) string { return strconv.Itoa(int(n)) }
+
+// An arm that did not run MUST be no evidence, neither for nor against: an empty set is unmeasured, never clean.
+func TestNothingMeasured(t *testing.T) {
+	r := diagnosis.Diagnose(evidence.Set{})
+	assert.Equal(t, diagnosis.Unmeasured, r.Verdict)
+	assert.Empty(t, r.Findings)
+	assert.Equal(t, diagnosis.Clean, diagnosis.Diagnose(sound()).Verdict)
+}
+
+// A finding MUST carry its evidence, the flag of each engine that has one, and a splitter, and MUST name no engine's component.
+func TestWarmForgets(t *testing.T) {
+	s := sound()
+	for i, a := range s.Arms {
+		if a.Probe == evidence.Warm && strings.HasPrefix(a.Name, "warm") {
+			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 12}
+		}
+	}
+	s.Set(evidence.Warm, "prefixes-bad", 12)
+	fill(&s, evidence.Fork, "a1", 0, 8, 0, "")
+	for _, a := range []string{"b1", "a2", "b2"} {
+		fill(&s, evidence.Fork, a, 0, 0, 8, "denial")
+	}
+	s.Set(evidence.Fork, "replays", 0)
+	r := diagnosis.Diagnose(s)
+	require.Len(t, r.Findings, 1)
+	f := r.Findings[0]
+	assert.Equal(t, "warm-forgets", f.Class)
+	assert.Equal(t, "--disable-radix-cache", f.Next.For("sglang"))
+	assert.Equal(t, "--no-enable-prefix-caching", f.Next.For("vllm"))
+	assert.NotEmpty(t, f.Next.For("llama.cpp"))
+	assert.Empty(t, f.Next.For("other"))
+	assert.Equal(t, diagnosis.Firm, f.Confidence.Grade)
+	assert.LessOrEqual(t, f.Confidence.P, 1e-4)
+	assert.Contains(t, strings.Join(f.Evidence, "\n"), "cold: 12/12 right")
+	assert.Equal(t, "warm-forgets", r.Line())
+}
+
+// Few runs MUST not name a cause: three of five against none of five is chance in one case of six.
+func TestFewRuns(t *testing.T) {
+	s := evidence.Set{}
+	fill(&s, evidence.Length, "len-512", 512, 5, 0, "")
+	fill(&s, evidence.Length, "len-4096", 4096, 2, 3, "denial")
+	fill(&s, evidence.Warm, "cold", 0, 3, 0, "")
+	fill(&s, evidence.Warm, "warm1", 0, 0, 3, "denial")
+	assert.Equal(t, diagnosis.Clean, diagnosis.Diagnose(s).Verdict)
+}
+
+// A report MUST be a function of the evidence, whatever the order of its arms.
+func TestOrderOfArms(t *testing.T) {
+	s := sound()
+	fill(&s, evidence.Length, "len-16384", 16384, 0, 16, "junk")
+	fill(&s, evidence.Depth, "depth-50", 50, 0, 8, "junk")
+	fill(&s, evidence.Depth, "tail-32", 99, 0, 8, "junk")
+	s.Set(evidence.Length, "edge", 12000)
+	want := diagnosis.Diagnose(s)
+	for i, j := 0, len(s.Arms)-1; i < j; i, j = i+1, j-1 {
+		s.Arms[i], s.Arms[j] = s.Arms[j], s.Arms[i]
+	}
+	if d := cmp.Diff(want, diagnosis.Diagnose(s)); d != "" {
+		t.Errorf("the order of arms shows (-first +reversed):\n%s", d)
+	}
+	assert.NotEqual(t, diagnosis.Clean, want.Verdict)
+}

@@ -1,0 +1,3 @@
+package diagnosis_test
+
+import _ "github.com/assay-suite/assay/internal/golden" // registers -update

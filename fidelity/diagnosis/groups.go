@@ -1,0 +1,213 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+)
+
+// reading is a set with the groups of arms that rules look at.
+type reading struct {
+	evidence.Set
+
+	edge   float64 // prompt tokens from which needles are lost for good; 0: no edge
+	near   group   // facts asked alone, cold, in short prompts
+	far    group   // facts asked alone, cold, deep in prompts beyond the edge; without an edge, in all long ones
+	beyond group   // of these the arms of the length sweep
+	tail   group   // facts in the last 128 tokens of such prompts
+	head   group   // facts in their first twentieth
+	middle group
+}
+
+// shortest is what counts as a short prompt where the sweep has no edge.
+const shortest = 512
+
+func read(s evidence.Set) *reading {
+	r := &reading{Set: s}
+	width := 0.0
+	if v, ok := s.Number(evidence.Length, "edge"); ok {
+		r.edge = v
+		width, _ = s.Number(evidence.Length, "edge-width")
+	}
+	limit := float64(shortest)
+	if r.edge > 0 {
+		limit = r.edge - width/2
+	}
+	r.near.what, r.far.what, r.tail.what, r.head.what, r.middle.what = "short, alone, cold", "deep in long prompts", "in the last 128 tokens", "at the head", "in the middle"
+	r.beyond.what = "lengths beyond the edge"
+	if r.edge == 0 {
+		r.beyond.what = fmt.Sprintf("lengths above %d", shortest)
+	}
+	for _, a := range s.Of(evidence.Length) {
+		switch {
+		case a.At <= limit:
+			r.near.add(a)
+		case r.edge == 0 || a.At >= r.edge+width/2:
+			r.beyond.add(a)
+			r.far.add(a)
+		}
+	}
+	for _, name := range []string{"short-verbatim", "short-paraphrase"} {
+		r.take(&r.near, evidence.Cue, name)
+	}
+	for _, a := range s.Of(evidence.Depth) {
+		d, deep := strings.CutPrefix(a.Name, "depth-")
+		switch {
+		case deep:
+			r.far.add(a)
+			switch n, err := strconv.Atoi(d); {
+			case err != nil:
+			case n == 0:
+				r.head.add(a)
+			case n >= 40 && n <= 70:
+				r.middle.add(a)
+			}
+		case a.Name == "tail-128" || a.Name == "tail-32":
+			r.tail.add(a)
+		}
+	}
+	return r
+}
+
+// take puts an arm into a group, where it ran.
+func (r *reading) take(g *group, probe string, names ...string) {
+	for _, n := range names {
+		if a, ok := r.Arm(probe, n); ok {
+			g.add(a)
+		}
+	}
+}
+
+// arms pools arms by name.
+func (r *reading) arms(what, probe string, names ...string) group {
+	g := group{what: what}
+	r.take(&g, probe, names...)
+	return g
+}
+
+// all pools the arms of a probe that a filter keeps; nil keeps all.
+func (r *reading) all(what, probe string, keep func(evidence.Arm) bool) group {
+	g := group{what: what}
+	for _, a := range r.Of(probe) {
+		if keep == nil || keep(a) {
+			g.add(a)
+		}
+	}
+	return g
+}
+
+// number asks a named number; without it the answer is unknown.
+func (r *reading) number(probe, name string, yes func(float64) bool, format string) answer {
+	v, ok := r.Number(probe, name)
+	if !ok {
+		return answer{line: fmt.Sprintf("%s/%s was not measured", probe, name), p: 1}
+	}
+	return is(yes(v), format, v)
+}
+
+// cuts are the prompt tokens that the server reported for prompts of known length.
+type cuts struct {
+	known    bool
+	cut      bool    // some prompt was reported shorter than it is
+	full     float64 // the longest that was reported whole
+	shortest float64 // the shortest that was not
+	reported float64 // for the prompt cut most
+	at       float64 // its length
+}
+
+// whole is the least share of a prompt that passes as all of it: lengths are counted by the server's tokenizer, or
+// estimated from words where it has no route for that.
+func (r *reading) whole() float64 {
+	if r.Words[evidence.Accounting+"/counter"] == "tokenize" {
+		return 0.95
+	}
+	return 0.7
+}
+
+func (r *reading) cuts() cuts {
+	var c cuts
+	for name, share := range r.Numbers {
+		n, ok := strings.CutPrefix(name, evidence.Accounting+"/kept-")
+		if !ok {
+			continue
+		}
+		length, err := strconv.ParseFloat(n, 64)
+		if err != nil {
+			continue
+		}
+		c.known = true
+		if share < r.whole() {
+			if !c.cut || length < c.shortest {
+				c.shortest = length
+			}
+			c.cut = true
+		} else {
+			c.full = math.Max(c.full, length)
+		}
+	}
+	c.reported, _ = r.Number(evidence.Accounting, "kept-least-tokens")
+	c.at, _ = r.Number(evidence.Accounting, "kept-least-at")
+	if c.shortest > 0 && c.full > c.shortest {
+		c.full = c.shortest
+	}
+	return c
+}
+
+// reach is how far from the end needles are still found in a long prompt, in tokens: the farthest distance up to which
+// at least three in four are found. ok is false without arms, or where nothing is lost.
+func (r *reading) reach() (tokens, next float64, ok bool) {
+	length, known := r.Number(evidence.Depth, "length")
+	if !known {
+		return 0, 0, false
+	}
+	type spot struct {
+		d     float64
+		right bool
+	}
+	var spots []spot
+	for _, a := range r.Of(evidence.Depth) {
+		if v, m := a.Rate(); m {
+			spots = append(spots, spot{length * (1 - a.At/100), v >= 0.75})
+		}
+	}
+	for _, a := range r.Of(evidence.Distance) {
+		if v, m := a.Rate(); m && strings.HasPrefix(a.Name, "distance-") {
+			spots = append(spots, spot{a.At, v >= 0.75})
+		}
+	}
+	slices.SortFunc(spots, func(a, b spot) int {
+		switch {
+		case a.d < b.d:
+			return -1
+		case a.d > b.d:
+			return 1
+		}
+		return 0
+	})
+	for _, s := range spots {
+		if !s.right {
+			return tokens, s.d, true
+		}
+		tokens = s.d
+	}
+	return 0, 0, false
+}
+
+// mixed counts arms that were right and wrong, and all arms, among those of lengths and distances around the place where
+// answers begin to fail: a cliff has none, a slope has some.
+func (r *reading) mixed() (n, of int) {
+	for _, a := range slices.Concat(r.Of(evidence.Length), r.Of(evidence.Distance), r.Of(evidence.Depth)) {
+		if a.Runs < 2 {
+			continue
+		}
+		of++
+		if a.Right*4 >= a.Runs && a.Right*4 <= 3*a.Runs {
+			n++
+		}
+	}
+	return n, of
+}

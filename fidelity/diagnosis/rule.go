@@ -1,0 +1,87 @@
+package diagnosis
+
+import "github.com/assay-suite/assay/fidelity/evidence"
+
+// clause is one question that a rule puts to the evidence.
+type clause struct {
+	words string // as a statement
+	ask   func(r *reading) answer
+}
+
+// rule is one row of the decision table: the class holds when its channel's symptom is there and every clause is answered
+// with yes, and stays a rival while none is answered with no.
+type rule struct {
+	class    string
+	says     string
+	reads    []string // probes beside the channel's
+	when     []clause
+	splitter string // the probe or flip that tells it from its nearest rivals
+	next     Flag
+	// certain: the clauses are counts of tokens or a proof by content; rivals by likeness of recall do not stand beside it.
+	certain bool
+	// beside are the rivals of a certain rule that its clauses cannot tell from it.
+	beside []string
+	note   bool
+	// alone: it can stand beside another class of its channel that holds. Else only the first that holds is named.
+	alone bool
+	// covers are channels whose symptoms this class brings along: nothing is concluded from them beside it.
+	covers []string
+}
+
+// channel is one way in which answers go wrong, with the rules that compete to explain it, best first.
+type channel struct {
+	name    string
+	says    string // the symptom in words
+	reads   []string
+	symptom func(r *reading) answer
+	rules   []rule
+}
+
+// table is the decision table in the order of decision: what is certain and cheap first.
+func table() []channel {
+	return []channel{
+		sessionsChannel(), alwaysChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(), warmChannel(), forkChannel(), turnsChannel(),
+		decodeChannel(), toolsChannel(), longChannel(), ladderChannel(), evictChannel(), abortChannel(), ageChannel(), budgetChannel(),
+	}
+}
+
+// everything is all channels but one: what a server that is broken for every request shows anywhere.
+func everythingBut(name string) []string {
+	var out []string
+	for _, c := range []string{"sessions", "always", "template", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder", "evict", "aborts", "age", "budget"} {
+		if c != name {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// parts are pieces of channels that a class can cover as well.
+var parts = []string{"message", "ladder-shared"}
+
+// Classes lists the classes of the table in its order.
+func Classes() []string {
+	var out []string
+	for _, c := range table() {
+		for _, r := range c.rules {
+			out = append(out, r.class)
+		}
+	}
+	return out
+}
+
+func simple(words string, ask func(r *reading) answer) clause { return clause{words, ask} }
+
+// saw asks a number of a probe.
+func saw(words, probe, name string, ok func(float64) bool, format string) clause {
+	return clause{words, func(r *reading) answer { return r.number(probe, name, ok, format) }}
+}
+
+func atLeast(x float64) func(float64) bool { return func(v float64) bool { return v >= x } }
+
+func below(x float64) func(float64) bool { return func(v float64) bool { return v < x } }
+
+// prefixed keeps arms whose name begins so.
+func prefixed(prefix string) func(evidence.Arm) bool {
+	return func(a evidence.Arm) bool { return len(a.Name) >= len(prefix) && a.Name[:len(prefix)] == prefix }
+}

@@ -1,0 +1,230 @@
+package diagnosis
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+)
+
+// rungs are the numbers of clients that were asked, rising, without 1.
+func (r *reading) rungs() []float64 {
+	var out []float64
+	for _, a := range r.Of(evidence.Ladder) {
+		if a.At > 1 && a.Runs > 0 && !slices.Contains(out, a.At) {
+			out = append(out, a.At)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ladder pools the arms of some clients whose names have every part and not one of the others.
+func (r *reading) ladder(what string, keep func(clients float64) bool, parts ...string) group {
+	return r.all(what, evidence.Ladder, func(a evidence.Arm) bool {
+		for _, p := range parts {
+			if not, ok := strings.CutPrefix(p, "!"); ok {
+				if strings.Contains(a.Name+"-", "-"+not+"-") {
+					return false
+				}
+			} else if !strings.Contains(a.Name+"-", "-"+p+"-") {
+				return false
+			}
+		}
+		return keep(a.At)
+	})
+}
+
+func anyClients(n float64) bool { return n > 1 }
+
+// alone is the ladder's own questions asked by one client, and short cold facts.
+func (r *reading) alone() group {
+	g := r.ladder("alone", func(n float64) bool { return n == 1 }, "short")
+	r.near.into(&g)
+	return g
+}
+
+func (g group) into(to *group) {
+	to.runs, to.right, to.arms = to.runs+g.runs, to.right+g.right, to.arms+g.arms
+}
+
+// rung asks the numbers of clients one by one whether they are worse than one alone, at a threshold shared by all.
+func (r *reading) rung(parts ...string) (lowest, highest float64, worst answer) {
+	all := r.rungs()
+	worst = answer{line: "company was not asked", p: 1}
+	if len(all) == 0 {
+		return 0, 0, worst
+	}
+	alone := r.alone()
+	worst.state = no
+	for _, n := range all {
+		g := r.ladder(fmt.Sprintf("%.0f clients", n), func(m float64) bool { return m == n }, parts...)
+		a := worse(alone, g)
+		a.p = math.Min(1, a.p*float64(len(all)))
+		if a.p > alpha {
+			if a.state != no && worst.state == no {
+				worst.state = unknown
+			}
+			continue
+		}
+		if lowest == 0 {
+			lowest = n
+		}
+		highest = n
+		if worst.state != yes || a.p < worst.p {
+			worst = a
+			worst.state = yes
+		}
+	}
+	if worst.line == "company was not asked" {
+		g := r.ladder("in company", anyClients, parts...)
+		worst.line = alone.String() + "; " + g.with()
+	}
+	return lowest, highest, worst
+}
+
+// company asks whether several clients at once are worse off than one, prompts with nothing in common.
+func (r *reading) company() answer {
+	_, _, a := r.rung("unique")
+	return a
+}
+
+// ladderChannel is answers that go wrong beside others.
+func ladderChannel() channel {
+	foreign := func(r *reading) answer {
+		a := beyondLuck(r.ladder("in company, prompts with nothing in common", anyClients, "unique"), "other-needle")
+		if a.state == yes {
+			return a
+		}
+		if f := r.forked(); f.runs > 0 && f.rate() >= 0.9 {
+			if b := beyondLuck(r.ladder("in company, shared prefix", anyClients, "shared"), "other-needle"); b.state == yes {
+				return b
+			}
+		}
+		return a
+	}
+	equal := func(r *reading) group { return r.ladder("equal lengths", anyClients, "equal", "short") }
+	unequal := func(r *reading) group { return r.ladder("unequal lengths", anyClients, "unequal", "short") }
+	pairs := func(n float64) bool { return n == 2 || n == 4 }
+	skew := func(r *reading) answer {
+		a := worse(equal(r), unequal(r))
+		if b := worse(r.ladder("equal lengths, few clients", pairs, "equal", "short"), r.ladder("unequal lengths, few clients", pairs, "unequal", "short")); b.state == yes && a.state != yes {
+			return b
+		}
+		return a
+	}
+	tooLong := func(r *reading) answer { return beyondLuck(r.ladder("in company", anyClients), "too-long") }
+	top := func(r *reading) float64 {
+		if all := r.rungs(); len(all) > 0 {
+			return all[len(all)-1]
+		}
+		return 0
+	}
+	span := func(words string, ok func(lowest, highest, top float64) bool) clause {
+		return clause{words, func(r *reading) answer {
+			lo, hi, a := r.rung("short")
+			if a.state != yes {
+				return answer{line: a.line, p: 1}
+			}
+			return is(ok(lo, hi, top(r)), "wrong from %.0f clients to %.0f, of at most %.0f", lo, hi, top(r))
+		}}
+	}
+	junky := func(words string, want bool) clause {
+		return clause{words, func(r *reading) answer {
+			_, _, a := r.rung("short")
+			g := r.ladder("in company", anyClients, "short")
+			if a.state != yes || g.wrong() < 3 {
+				return answer{line: g.with(), p: 1}
+			}
+			return is((g.share("junk", "empty") >= 0.5) == want, "%s", g.with())
+		}}
+	}
+	noForeign := clause{"no codes of others turn up", func(r *reading) answer { return foreign(r).not() }}
+	noScript := clause{"long answers alone hold no other script", func(r *reading) answer {
+		n, ok := r.Number(evidence.LongAnswer, "foreign-script")
+		if !ok {
+			return answer{line: "long lists were not asked for", p: 1}
+		}
+		return is(n < 2, "%.0f long lists with another script", n)
+	}}
+	toolsFine := clause{"tool calls alone come", func(r *reading) answer {
+		v, ok := r.Number(evidence.Tools, "rate")
+		if !ok {
+			return answer{line: "tools were not asked", p: 1}
+		}
+		return is(v > 0.8, "%.0f %% of the calls came", 100*v)
+	}}
+	return channel{
+		name: "ladder", says: "answers are wrong beside other requests and right alone", reads: []string{evidence.Ladder},
+		symptom: func(r *reading) answer {
+			for _, f := range []func(*reading) answer{foreign, tooLong, func(r *reading) answer { return r.company() }, skew} {
+				if a := f(r); a.state == yes {
+					return a
+				}
+			}
+			return r.company()
+		},
+		rules: []rule{
+			{
+				class: "window-split", says: "prompts that fit the window are refused when others are in flight", certain: true, when: []clause{{"some are refused as too long in company", tooLong}},
+				splitter: "the same request alone passes",
+				next:     Flag{SGLang: "--max-running-requests 1", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
+			},
+			{
+				class: "cross-talk", says: "answers hold the codes of other requests in flight", certain: true, when: []clause{{"codes of requests in flight turn up", foreign}},
+				splitter: "first characters of their own: clean there means the prefix cache, else batching or a gateway",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
+			},
+			{
+				class: "unequal-batch", says: "requests of unequal length in one batch read at wrong places", when: []clause{{"unequal lengths are wrong where equal ones are right", skew}, noForeign, toolsFine,
+					{"two clients are enough", func(r *reading) answer {
+						two := r.ladder("two to four clients, unequal", pairs, "unequal")
+						base := r.alone()
+						a := worse(base, two)
+						if a.state == no {
+							return a
+						}
+						if a.p <= 0.01 {
+							a.state = yes // beside the contrast above, at the share of alpha that two contrasts leave
+						}
+						return a
+					}},
+				},
+				splitter: "the same clients with equal lengths: right",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-enable-chunked-prefill", LlamaCpp: "--no-cont-batching"},
+			},
+			{
+				class: "early-finisher", says: "in a band of concurrency short answers are spoiled beside longer ones", when: []clause{
+					span("the largest company is clean again", func(_, hi, top float64) bool { return hi < top }), noForeign, toolsFine, noScript,
+				},
+				splitter: "equal lengths of answer: clean; more clients than the band: clean",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "--no-cont-batching"},
+			},
+			{
+				class: "load-junk", says: "junk from a number of clients on", when: []clause{
+					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are junk", true), noForeign, toolsFine, noScript,
+				},
+				splitter: "one request alone with the same output: clean",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 8", LlamaCpp: "-np 8"},
+			},
+			{
+				class: "special-token-leak", says: "answers in company end at a leaked turn or tool tag", when: []clause{
+					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are cut, not junk", false), noForeign, toolsFine.negated("tool calls alone do not come either"),
+				},
+				splitter: "tools alone: hurt as well",
+				next:     Flag{SGLang: "another --reasoning-parser and --tool-call-parser", VLLM: "another --reasoning-parser and --tool-call-parser", LlamaCpp: "--reasoning-format none"},
+			},
+			{
+				class: "foreign-script", says: "words of another script under load", when: []clause{noScript.negated("long answers alone hold another script"), noForeign},
+				splitter: "long answers alone: other scripts as well",
+				next:     Flag{SGLang: "--sampling-backend pytorch", VLLM: "VLLM_USE_FLASHINFER_SAMPLER=0", LlamaCpp: "--samplers temperature"},
+			},
+		},
+	}
+}
+
+func (c clause) negated(words string) clause {
+	return clause{words, func(r *reading) answer { return c.ask(r).not() }}
+}

@@ -1,0 +1,333 @@
+package diagnosis
+
+import (
+	"github.com/assay-suite/assay/fidelity/evidence"
+)
+
+// alwaysChannel is a server that is wrong from the first short question on.
+func alwaysChannel() channel {
+	sane := func(r *reading) group { return r.all("short questions, cold, one at a time", evidence.Sanity, nil) }
+	broken := func(r *reading) answer {
+		g := sane(r)
+		if g.runs < 4 {
+			return answer{line: g.with(), p: 1}
+		}
+		return is(g.rate() <= 0.5, "%s", g.with())
+	}
+	return channel{
+		name: "always", says: "short questions are wrong, cold and alone", reads: []string{evidence.Sanity}, symptom: broken,
+		rules: []rule{
+			{
+				class: "dead-logits", says: "the output does not depend on the input", reads: []string{evidence.Logprobs, evidence.Length},
+				when: []clause{
+					{"every short question is wrong, without language", func(r *reading) answer {
+						g := sane(r)
+						return is(g.right == 0 && g.share("junk", "cut-off", "empty", "budget") >= 0.75, "%s", g.with())
+					}},
+					{"every token has the same log-probability", func(r *reading) answer {
+						return r.number(evidence.Logprobs, "spread", below(1e-3), "log-probabilities differ by %.3g nats over an answer")
+					}},
+				},
+				splitter: "log-probabilities along one answer: constant here",
+				next:     Flag{SGLang: "--disable-cuda-graph, then another --quantization or --attention-backend", VLLM: "--enforce-eager, then another --quantization", LlamaCpp: "-ngl 0"},
+				covers:   everythingBut("always"),
+			},
+			{
+				class: "always-broken", says: "wrong at any length, alone and cold: hardware, quantisation or backend",
+				when: []clause{
+					{"short questions are wrong", broken},
+					{"log-probabilities move", func(r *reading) answer {
+						return r.number(evidence.Logprobs, "spread", atLeast(1e-3), "log-probabilities differ by %.3g nats over an answer")
+					}},
+				},
+				splitter: "the same questions on another backend",
+				next:     Flag{SGLang: "another --attention-backend", VLLM: "--enforce-eager", LlamaCpp: "-ngl 0"},
+				covers:   everythingBut("always"),
+			},
+		},
+	}
+}
+
+// streamChannel is streams that differ from whole answers.
+func streamChannel() channel {
+	differ := func(r *reading) answer {
+		w := r.arms("whole", evidence.Parity, "whole")
+		s := r.arms("streamed", evidence.Parity, "stream")
+		d, ok := r.Number(evidence.Parity, "differing")
+		if !ok || s.runs < 2 {
+			return answer{line: "streams were not compared", p: 1}
+		}
+		repl, _ := r.Number(evidence.Parity, "replacement-characters")
+		noise, _ := r.Number(evidence.SelfNoise, "distinct-texts")
+		a := is(d >= 2 && s.right == 0 && w.right == w.runs || repl >= 1 && w.right == w.runs && s.right < s.runs,
+			"%s; %s; %.0f pairs differ, %.0f with replacement characters", w.String(), s.with(), d, repl)
+		if a.state == no && noise > 1 {
+			a.line += "; the server differs from itself as well"
+		}
+		return a
+	}
+	return channel{
+		name: "stream", says: "streamed text is not the whole answer's", reads: []string{evidence.Parity}, symptom: differ,
+		rules: []rule{{
+			class: "stream-layer", says: "deltas are lost or characters are split in the stream; the whole answer is right", certain: true,
+			when:     []clause{{"streamed copies are wrong, whole ones right", differ}},
+			splitter: "the same request without a stream: right",
+			next:     Flag{SGLang: "--stream-interval 1", VLLM: "stream_options.include_usage off, then another front end", LlamaCpp: "ask the server directly, without a proxy"},
+			covers:   []string{"tools"},
+		}},
+	}
+}
+
+// samplingChannel is what happens to sampling fields.
+func samplingChannel() channel {
+	ignored := func(r *reading) answer {
+		n, ok := r.Number(evidence.Sampling, "distinct-at-1")
+		of, _ := r.Number(evidence.Sampling, "asked")
+		if !ok || of < 4 {
+			return answer{line: "temperature 1 was not asked often enough", p: 1}
+		}
+		return is(n == 1, "%.0f of %.0f texts at temperature 1 differ", n, of)
+	}
+	greedy := func(r *reading) answer {
+		n, ok := r.Number(evidence.Sampling, "distinct-omitted")
+		one, ok1 := r.Number(evidence.Sampling, "distinct-at-1")
+		of, _ := r.Number(evidence.Sampling, "asked")
+		if !ok || !ok1 || of < 4 {
+			return answer{line: "omitted fields were not asked often enough", p: 1}
+		}
+		return is(n == 1 && one >= of/2, "%.0f different texts of %.0f with the fields left out, %.0f at temperature 1", n, of, one)
+	}
+	penalty := func(r *reading) answer {
+		return worse(r.arms("codes with repeated digits, every field sent", evidence.Sampling, "explicit"), r.arms("fields left out", evidence.Sampling, "omitted"))
+	}
+	return channel{
+		name: "sampling", says: "temperature or omitted fields do not do what they should", reads: []string{evidence.Sampling},
+		symptom: func(r *reading) answer {
+			for _, f := range []func(*reading) answer{ignored, greedy, penalty} {
+				if a := f(r); a.state == yes {
+					return a
+				}
+			}
+			return ignored(r)
+		},
+		rules: []rule{
+			{
+				class: "hidden-sampling", says: "left-out fields get other defaults than the protocol's: greedy, or a penalty", certain: true, alone: true,
+				when: []clause{{"left-out fields give one text where temperature 1 gives many, or spoil repeated digits", func(r *reading) answer {
+					if a := greedy(r); a.state == yes {
+						return a
+					}
+					return penalty(r)
+				}}},
+				splitter: "send every field",
+				next:     Flag{SGLang: "--sampling-defaults openai", VLLM: "--generation-config vllm", LlamaCpp: "--temp 1 --top-k 0 --repeat-penalty 1"},
+			},
+			{
+				class: "speculation", says: "temperature is ignored", certain: true, alone: true, when: []clause{{"all texts at temperature 1 are one", ignored}},
+				splitter: "speculative decoding off: the texts differ",
+				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "without -md"},
+			},
+		},
+	}
+}
+
+// decodeChannel is first tokens that are right and later ones that are not.
+func decodeChannel() channel {
+	late := func(r *reading) answer {
+		one := r.arms("answers of one word", evidence.FirstToken, "one-word")
+		r.take(&one, evidence.Sanity, "q0", "q2", "q4")
+		return worse(one, r.arms("a code behind many words", evidence.FirstToken, "late"))
+	}
+	rescored := func(r *reading) answer {
+		return r.number(evidence.Logprobs, "prefill-decode-difference", atLeast(rescoreNats), "decoded tokens scored again as a prompt differ by up to %.3g nats")
+	}
+	either := func(r *reading) answer {
+		if a := rescored(r); a.state == yes {
+			return a
+		}
+		return late(r)
+	}
+	return channel{
+		name: "decode", says: "the first token is right and later ones are not", reads: []string{evidence.FirstToken, evidence.Logprobs}, symptom: either,
+		rules: []rule{{
+			class: "decode-path", says: "decoding goes wrong on a context that prefill reads right", when: []clause{
+				{"one word is right, a code behind many words wrong; or re-scoring disagrees", either},
+				{"long lists do not loop instead", func(r *reading) answer {
+					n, ok := r.Number(evidence.LongAnswer, "loops")
+					g := r.all("", evidence.LongAnswer, nil)
+					if !ok {
+						return is(true, "long lists were not asked for")
+					}
+					return is(n < 0.3*float64(max(1, g.runs)), "%.0f of %d long lists loop", n, g.runs)
+				}},
+				{"no other script and no thoughts are behind it", func(r *reading) answer {
+					n, _ := r.Number(evidence.LongAnswer, "foreign-script")
+					return is(n < 2, "%.0f long lists with another script", n)
+				}},
+			},
+			splitter: "answers of one word are right here, lost where far text is",
+			next:     Flag{SGLang: "one server without --disaggregation-mode", VLLM: "without --kv-transfer-config", LlamaCpp: "-fa off"},
+			covers:   []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns", "far"},
+		}},
+	}
+}
+
+// rescoreNats is far above what two reduction orders of bf16 give (0.05 nat at most in public comparisons), far below what
+// another context gives.
+const rescoreNats = 0.5
+
+// toolsChannel is tool calls.
+func toolsChannel() channel {
+	whole := func(r *reading) group { return r.arms("whole calls", evidence.Tools, "copy-whole") }
+	stream := func(r *reading) group { return r.arms("streamed calls", evidence.Tools, "copy-stream", "parallel") }
+	parser := func(r *reading) answer {
+		if a := worse(whole(r), stream(r)); a.state == yes {
+			return a
+		}
+		cut := r.arms("calls cut by the cap", evidence.Tools, "cut")
+		if cut.runs >= 4 && cut.right == 0 {
+			return is(true, "%s: none says that it was cut", cut.with())
+		}
+		return worse(whole(r), stream(r))
+	}
+	lost := func(r *reading) answer {
+		v, ok := r.Number(evidence.Tools, "rate")
+		g := whole(r)
+		if !ok || g.runs < 4 {
+			return answer{line: "tools were not asked", p: 1}
+		}
+		g.what = "calls asked for"
+		return is(v <= 0.8 && binomialTail(g.runs-g.right, g.runs, 0.1) <= alpha, "%.0f %% of the calls came; %s", 100*v, g.with())
+	}
+	return channel{
+		name: "tools", says: "tool calls do not come, or come damaged", reads: []string{evidence.Tools},
+		symptom: func(r *reading) answer {
+			if a := lost(r); a.state == yes {
+				return a
+			}
+			return parser(r)
+		},
+		rules: []rule{
+			{
+				class: "tool-parser", says: "streamed calls lose characters, or a cut call says that it is finished", alone: true,
+				when:     []clause{{"streamed calls are wrong and whole ones right; or a cut call is not told", parser}},
+				splitter: "the same calls without a stream: right",
+				next:     Flag{SGLang: "another --tool-call-parser, and no stream", VLLM: "another --tool-call-parser, and no stream", LlamaCpp: "--jinja with the model's own --chat-template-file"},
+			},
+			{
+				class: "generation-prompt", says: "the template ends without the model's turn: it goes on with the user's text, and calls do not come", reads: []string{evidence.Turns},
+				when: []clause{
+					{"calls do not come", lost},
+					{"a turn with empty content is lost as well", func(r *reading) answer {
+						return worse(r.arms("chats", evidence.Turns, "plain", "closed-think"), r.arms("a turn with empty content", evidence.Turns, "empty-content", "tool-only"))
+					}},
+				},
+				splitter: "an earlier turn with empty content: lost here as well, and prompt_tokens differ",
+				next:     Flag{SGLang: "another --chat-template", VLLM: "another --chat-template, add_generation_prompt true", LlamaCpp: "--jinja with the model's own --chat-template-file"},
+				covers:   []string{"turns", "message"},
+			},
+			{
+				class: "special-token-leak", says: "turn or tool tags end up in the content, then the answer ends", reads: []string{evidence.Ladder},
+				when: []clause{
+					{"calls do not come", lost},
+					{"chats without tools are fine", func(r *reading) answer {
+						return mostly(r.arms("a turn with empty content", evidence.Turns, "empty-content"), 0.8)
+					}},
+					{"answers in company are cut as well", func(r *reading) answer { return r.company() }},
+				},
+				splitter: "tools alone and company without tools: both are hurt here",
+				next:     Flag{SGLang: "another --reasoning-parser and --tool-call-parser", VLLM: "another --reasoning-parser and --tool-call-parser", LlamaCpp: "--reasoning-format none"},
+				covers:   []string{"ladder", "ladder-shared"},
+			},
+		},
+	}
+}
+
+// longChannel is long answers.
+func longChannel() channel {
+	runs := func(r *reading) group { return r.all("long lists", evidence.LongAnswer, nil) }
+	counted := func(name, words string) func(r *reading) answer {
+		return func(r *reading) answer {
+			n, ok := r.Number(evidence.LongAnswer, name)
+			g := runs(r)
+			if !ok || g.runs == 0 {
+				return answer{line: "long lists were not asked for", p: 1}
+			}
+			a := is(binomialTail(int(n), g.runs, luck) <= alpha, "%.0f of %d long lists %s", n, g.runs, words)
+			a.runs, a.arms, a.p = g.runs, g.arms, binomialTail(int(n), g.runs, luck)
+			return a
+		}
+	}
+	loops, script, early := counted("loops", "end in a loop"), counted("foreign-script", "hold words of another script"), counted("early-end", "end early")
+	deepTurns := func(r *reading) answer {
+		deep := r.all("late turns of chats", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && a.At >= 7 })
+		flat := r.all("the same in one message", evidence.Flat, prefixed("flat-"))
+		return worse(flat, deep)
+	}
+	return channel{
+		name: "long", says: "long answers go wrong", reads: []string{evidence.LongAnswer, evidence.Turns},
+		symptom: func(r *reading) answer {
+			for _, f := range []func(*reading) answer{script, loops, early, deepTurns} {
+				if a := f(r); a.state == yes {
+					return a
+				}
+			}
+			return loops(r)
+		},
+		rules: []rule{
+			{
+				class: "foreign-script", says: "words of another script turn up in long answers or under load", certain: true, when: []clause{{"long lists hold words of another script", script}},
+				splitter: "short answers alone are clean",
+				next:     Flag{SGLang: "--sampling-backend pytorch", VLLM: "VLLM_USE_FLASHINFER_SAMPLER=0", LlamaCpp: "--samplers temperature"},
+				covers:   []string{"ladder", "ladder-shared", "decode"},
+			},
+			{
+				class: "speculation", says: "deep chats loop or end early, as do long answers", reads: []string{evidence.Flat},
+				when: []clause{
+					{"late turns are wrong that are right in one message", deepTurns},
+					{"long lists loop or end early", func(r *reading) answer {
+						if a := loops(r); a.state == yes {
+							return a
+						}
+						return early(r)
+					}},
+				},
+				splitter: "speculative decoding off",
+				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "without -md"},
+				covers:   []string{"turns", "decode"},
+			},
+			{
+				class: "late-degeneration", says: "answers fall into a loop from a length of output on",
+				when: []clause{
+					{"long lists end in a loop", loops},
+					{"late turns of chats are right", func(r *reading) answer { return deepTurns(r).not() }},
+				},
+				splitter: "the same total length as prompt: right; one request alone against many",
+				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "-fa off"},
+				covers:   []string{"decode"},
+			},
+		},
+	}
+}
+
+// budgetChannel is no fault: thoughts that eat the cap.
+func budgetChannel() channel {
+	eaten := func(r *reading) answer {
+		v, ok := r.Number(evidence.Sampling, "thoughts-default")
+		if !ok {
+			return answer{line: "default thoughts were not measured", p: 1}
+		}
+		return is(v >= eatsBudget, "%.0f characters of thoughts before a one-word answer", v)
+	}
+	return channel{
+		name: "budget", says: "answers are thoughts to the cap", reads: []string{evidence.Sampling}, symptom: eaten,
+		rules: []rule{{
+			class: "budget", says: "by default thoughts use up a small cap: no fault", certain: true, note: true, when: []clause{{"the default thinks longer than a cap of 256 tokens", eaten}},
+			splitter: "four times the cap: the answer comes",
+			next:     Flag{SGLang: "enable_thinking false in chat_template_kwargs", VLLM: "enable_thinking false in chat_template_kwargs", LlamaCpp: "--reasoning-budget 0"},
+		}},
+	}
+}
+
+// eatsBudget is 256 tokens of four characters, the cap of the probes' first attempt.
+const eatsBudget = 1024
