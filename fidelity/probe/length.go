@@ -40,7 +40,7 @@ type point struct {
 func lengthRun(t *task) error {
 	var points []point
 	for _, n := range t.r.s.lengths {
-		p, ok, err := t.lengthPoint(n, t.r.s.reps)
+		p, ok, err := t.lengthPoint(n, t.r.s.reps, false)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func lengthRun(t *task) error {
 		if hi-lo <= edgeWidth {
 			break
 		}
-		p, ok, err := t.lengthPoint((lo+hi)/2, edgeReps(t.r))
+		p, ok, err := t.lengthPoint((lo+hi)/2, edgeReps(t.r), true)
 		if err != nil {
 			return err
 		}
@@ -79,10 +79,17 @@ func lengthRun(t *task) error {
 	return nil
 }
 
-func (t *task) lengthPoint(n, reps int) (point, bool, error) {
+func (t *task) lengthPoint(n, reps int, exact bool) (point, bool, error) {
+	arm := func(tokens int) step {
+		spec := needle.Spec{Length: tokens, Depth: 0.1}
+		if exact {
+			return t.r.sized("len-"+itoa(n), float64(n), tokens, spec)
+		}
+		return t.r.needleStep("len-"+itoa(n), float64(n), spec, nil)
+	}
 	var units []unit
 	for i := range reps { // a token apart: a fault of one residue must not pass for one of length
-		units = append(units, one(t.id("len-%d/%d", n, i), t.r.sized("len-"+itoa(n), float64(n), n-i, needle.Spec{Depth: 0.1})))
+		units = append(units, one(t.id("len-%d/%d", n, i), arm(n-i)))
 	}
 	rss, err := t.take(units...)
 	t.keep(n, rss)

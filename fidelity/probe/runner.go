@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -102,15 +103,19 @@ func (t *task) say(name, v string) { t.r.set.Say(t.probe, name, v) }
 
 var errLedger = errors.New("the ledger cannot be written")
 
-// take runs cases, at most Parallel at once, counts their answers in order, and returns them. Cases of an earlier run are
-// not asked again. On error the cases that were done are counted all the same.
+// take runs cases, at most Parallel at once, counts their answers in order, and returns them, nil for a case that was not
+// done. Cases of an earlier run are not asked again. On error the cases that were done are counted all the same.
 func (t *task) take(units ...unit) ([][]Record, error) {
 	out := make([][]Record, len(units))
 	ctx, cancel := context.WithCancelCause(t.Context)
 	defer cancel(nil)
 	slots := make(chan struct{}, t.r.o.Parallel)
 	var wg sync.WaitGroup
+	var full atomic.Bool
 	for i, u := range units {
+		if full.Load() {
+			break
+		}
 		if u.together {
 			wg.Wait()
 		}
@@ -124,6 +129,10 @@ func (t *task) take(units ...unit) ([][]Record, error) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			rs, err := t.r.unit(ctx, t.probe, u)
+			if errors.Is(err, errCap) { // what is in flight is paid for
+				full.Store(true)
+				return
+			}
 			if err != nil {
 				cancel(err)
 				return
@@ -142,6 +151,9 @@ func (t *task) take(units ...unit) ([][]Record, error) {
 		for _, v := range rs {
 			t.count(v)
 		}
+	}
+	if full.Load() && ctx.Err() == nil {
+		return out, errCap
 	}
 	return out, context.Cause(ctx)
 }

@@ -25,8 +25,13 @@ func (r *Runner) step(ctx context.Context, u unit, i int) (Record, error) {
 		s.nonce = fmt.Sprintf("%s/%d", r.o.Nonce, r.epoch)
 	}
 	q, err := st.make(ctx, s)
-	if err != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, endpoint.IsUnreachable(err):
 		return v, fmt.Errorf("case %q: %w", u.id, err)
+	default: // a prompt that cannot be made says nothing about the server
+		v.Class, v.Error = string(needle.Unmeasured), cutText(r.o.Client.Redact(err.Error()))
+		return v, nil
 	}
 	if q.native != nil {
 		x, err := endpoint.Exchange{}, error(nil)

@@ -47,7 +47,8 @@ func (o Options) sizes() sizes {
 	}
 	s.longest = min(most, room)
 	s.lengths = append(s.lengths, control)
-	for n := 512; n < s.longest; n *= 2 {
+	// Edges love powers of two: lengths short of them by more than a built prompt misses its length by are on one side.
+	for n := 496; n < s.longest*31/32; n *= 2 {
 		s.lengths = append(s.lengths, n)
 		if o.Budget == Full {
 			s.lengths = append(s.lengths, n*7/5)
