@@ -15,7 +15,7 @@ const (
 	// SelfNoise (P19): one short request again and again. Arm facts; numbers distinct-texts, logprob-spread (nats).
 	SelfNoise = "self-noise"
 	// Sampling (P22): temperature 1 and omitted fields. Numbers distinct-at-0, distinct-at-1, distinct-omitted, each of
-	// asked; thoughts-default, thoughts-on, thoughts-off (characters). Arms explicit, omitted: a code with repeated digits.
+	// asked; thoughts-default, thoughts-on, thoughts-off, thoughts-effort-low, thoughts-effort-high (bytes). Arms explicit, omitted: a code with repeated digits.
 	Sampling = "sampling"
 	// Parity (P13): streamed against whole. Arms stream, whole; numbers differing, replacement-characters.
 	Parity = "parity"

@@ -114,16 +114,12 @@ func (t *task) againstTokenizer(got map[string]int) error {
 	return nil
 }
 
-// kept is what a server reported for a prompt of a built length.
-type kept struct{ built, reported int }
-
 // keep notes the prompt tokens that were reported for prompts of a length: a server that cuts prompts tells it here.
 func (t *task) keep(length int, rss [][]Record) {
 	r := t.r
 	for _, rs := range rss {
 		for _, v := range rs {
 			if built := int(v.Numbers["built"]); built > 0 && v.Prompt >= 0 && v.Error == "" {
-				r.kept = append(r.kept, kept{built, v.Prompt})
 				share := float64(v.Prompt) / float64(built)
 				least, ok := r.set.Number(evidence.Accounting, "kept-least")
 				if !ok || share < least {

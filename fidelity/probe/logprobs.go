@@ -33,11 +33,14 @@ func logprobs() probe {
 			if v, ok := rss[0][0].Numbers["spread"]; ok {
 				t.number("spread", v)
 			}
-			if t.r.o.Survey.State("echo") != endpoint.Supported {
-				t.say("prefill-decode", "unmeasured: the server does not echo a prompt with its log-probabilities")
-				return nil
+			switch {
+			case t.r.o.Survey.Identity.Kind == endpoint.KindSGLang && t.r.o.Survey.State("prompt-logprobs") == endpoint.Supported:
+				return t.rescore(t.nativeScore)
+			case t.r.o.Survey.State("echo") == endpoint.Supported:
+				return t.rescore(t.echoScore)
 			}
-			return t.rescore()
+			t.say("prefill-decode", "unmeasured: the server gives no log-probabilities of a prompt")
+			return nil
 		},
 	}
 }
@@ -55,30 +58,21 @@ func spread(tokens []endpoint.Token) map[string]float64 {
 	return map[string]float64{"spread": high - low}
 }
 
-// rescore has the server score its own answer once more, as a prompt: prefill and decode must agree.
-func (t *task) rescore() error {
+// scorer has the server answer a prompt, and score the prompt and that answer once more.
+type scorer func(i int) unit
+
+// rescore takes the largest difference between a token's log-probability when it was decoded and as part of a prompt.
+func (t *task) rescore(score scorer) error {
 	worst, measured := 0.0, false
 	for i := range t.r.s.reps {
-		var first endpoint.Answer
-		var prompt string
-		u := unit{id: t.id("rescore/%d", i)}
-		u.steps = append(u.steps, step{tokens: 200, make: func(_ context.Context, s salt) (ask, error) {
-			prompt = s.word() + ". " + t.r.filler(s, 100) + " The next sentence goes on:"
-			return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt, Sampling: endpoint.Sampling{MaxTokens: 24, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
-				first = a
-				return Verdict{Class: string(endpoint.OK), Right: true, Measured: true}
-			}}, nil
-		}}, step{tokens: 250, make: func(context.Context, salt) (ask, error) {
-			return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt + first.Content, Echo: true, Sampling: endpoint.Sampling{MaxTokens: 1, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
-				return Verdict{Class: string(endpoint.OK), Right: true, Measured: true, Numbers: compared(first.Tokens, a.Tokens)}
-			}}, nil
-		}})
-		rss, err := t.take(u)
+		rss, err := t.take(score(i))
 		if err != nil {
 			return err
 		}
-		if d, ok := rss[0][1].Numbers["difference"]; ok {
-			worst, measured = math.Max(worst, d), true
+		for _, v := range rss[0] {
+			if d, ok := v.Numbers["difference"]; ok {
+				worst, measured = math.Max(worst, d), true
+			}
 		}
 	}
 	if measured {
@@ -86,6 +80,35 @@ func (t *task) rescore() error {
 	}
 	return nil
 }
+
+func (t *task) scored(s salt) string {
+	return s.word() + ". " + t.r.filler(s, 100) + " The next sentence goes on:"
+}
+
+// echoScore uses completions that echo their prompt.
+func (t *task) echoScore(i int) unit {
+	var first endpoint.Answer
+	var prompt string
+	u := unit{id: t.id("rescore/%d", i)}
+	fine := Verdict{Class: string(endpoint.OK), Right: true, Measured: true}
+	u.steps = append(u.steps, step{tokens: 200, make: func(_ context.Context, s salt) (ask, error) {
+		prompt = t.scored(s)
+		return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt, Sampling: endpoint.Sampling{MaxTokens: scoredTokens, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
+			first = a
+			return fine
+		}}, nil
+	}}, step{tokens: 250, make: func(context.Context, salt) (ask, error) {
+		return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt + first.Content, Echo: true, Sampling: endpoint.Sampling{MaxTokens: 1, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
+			v := fine
+			v.Numbers = compared(first.Tokens, a.Tokens)
+			return v
+		}}, nil
+	}})
+	return u
+}
+
+// scoredTokens is how many tokens are decoded and scored again.
+const scoredTokens = 24
 
 // compared finds the decoded tokens at the end of the echoed ones and takes the largest difference of a token's
 // log-probability. Texts that are cut into tokens otherwise are not compared.

@@ -24,7 +24,6 @@ type Runner struct {
 	counter      string  // how prompts are counted
 	ratio        float64 // tokens a word or mark
 	edge         int     // where the length sweep lost needles; 0: nowhere
-	kept         []kept
 
 	mu       sync.Mutex
 	requests int
@@ -55,7 +54,7 @@ func (r *Runner) Run(ctx context.Context) (evidence.Set, error) {
 	if r.l, err = openLedger(r.o.Ledger, &h); err != nil {
 		return r.set, err
 	}
-	r.o.Nonce, r.epoch, r.edge, r.kept = h.Nonce, r.l.epoch, 0, nil
+	r.o.Nonce, r.epoch, r.edge = h.Nonce, r.l.epoch, 0
 	err = r.all(ctx)
 	return r.set, errors.Join(err, r.l.close())
 }

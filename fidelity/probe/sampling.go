@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"strings"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/needle"
@@ -12,7 +13,7 @@ func sampling() probe {
 	n := func(r *Runner) int { return map[Budget]int{Smoke: 4, Standard: 6, Full: 10}[r.o.Budget] }
 	return probe{
 		name: evidence.Sampling,
-		cost: func(r *Runner) Cost { return asks(3*n(r)+3+2*facts(r), 90) },
+		cost: func(r *Runner) Cost { return asks(3*n(r)+5+2*facts(r), 90) },
 		run: func(t *task) error {
 			for _, arm := range []struct {
 				name   string
@@ -71,10 +72,12 @@ func (t *task) exact(text string, tokens int, fields map[string]any) map[string]
 
 // thoughts compares the default with the switch thrown either way: effort and template arguments are left out at first.
 func (t *task) thoughts() error {
-	for _, arm := range []string{"default", "on", "off"} {
+	for _, arm := range []string{"default", "on", "off", "effort-low", "effort-high"} {
 		rs, err := t.take(one(t.id("thoughts-%s", arm), step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
 			q := chat(s.word() + ". " + sane[0][0])
-			if arm != "default" {
+			if effort, ok := strings.CutPrefix(arm, "effort-"); ok {
+				q.Extra = map[string]any{"reasoning_effort": effort}
+			} else if arm != "default" {
 				q.Extra = map[string]any{"chat_template_kwargs": map[string]any{"enable_thinking": arm == "on", "thinking": arm == "on"}}
 			}
 			return ask{chat: q, once: true}, nil

@@ -1,0 +1,51 @@
+package probe_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/scripted"
+)
+
+// plain hides the tokenize route.
+type plain struct{ http.RoundTripper }
+
+func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "/tokenize") {
+		return &http.Response{StatusCode: 404, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
+	}
+	return p.RoundTripper.RoundTrip(r)
+}
+
+// Without a tokenize route lengths are estimates, a cut is told all the same, and exact lengths come by usage.
+func TestWithoutTokenizer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		run := func(faults ...string) evidence.Set {
+			s := serve(t, scripted.Options{Window: 4096, Faults: faults})
+			c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Model: "scripted", Transport: plain{s.engine.Transport()}})
+			require.NoError(t, err)
+			s.o.Client = c
+			s.o.Survey, err = c.Survey(t.Context(), "plain")
+			require.NoError(t, err)
+			require.NotEqual(t, endpoint.Supported, s.o.Survey.State("tokenize"))
+			s.o.Only = []string{evidence.Accounting, evidence.Length, evidence.Shift, evidence.Warm}
+			s.o.Budget = "standard"
+			return s.run(t, nil)
+		}
+		healthy := run()
+		assert.Empty(t, wrong(healthy))
+		assert.Equal(t, "estimated", healthy.Words["accounting/counter"])
+		assert.InDelta(t, 1, num(healthy, evidence.Accounting, "kept-least"), 0.1)
+		cut := run("head-cut")
+		assert.Less(t, num(cut, evidence.Accounting, "kept-least"), 0.7)
+		assert.Positive(t, num(run("phase"), evidence.Shift, "modulus"))
+	})
+}
