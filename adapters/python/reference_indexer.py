@@ -49,12 +49,15 @@ def indexer_logits_paged(call, q, pages, weights, context_lens, block_table, pag
     page_size, (requests, n, _, d) = int(page_size), q.shape
     if clean_logits:
         store(call, "logits", -np.inf)
-    for b in range(requests):
-        longest = int(context_lens[b].max(initial=0))
-        table = block_table[b, : -(-longest // page_size)]
-        keys = keys_of(pages[table], page_format, page_size, d).reshape(-1, d)
+    longest = context_lens.max(1, initial=0)
+    held, keys = np.empty(0, np.int32), None
+    for b in np.argsort(-longest, kind="stable"):  # the longest first: many requests share its pages, which are decoded once
+        table = block_table[b, : -(-longest[b] // page_size)]
+        if keys is None or not np.array_equal(table, held[: len(table)]):
+            held, keys = table, keys_of(pages[table], page_format, page_size, d).reshape(-1, d)
         for i in range(n):
-            store(call, "logits", score(q[b, i], weights[b * n + i], keys[: context_lens[b, i]]), (b * n + i, slice(0, context_lens[b, i])))
+            row = score(q[b, i], weights[b * n + i], keys[: context_lens[b, i]])
+            store(call, "logits", row, (b * n + i, slice(0, context_lens[b, i])))
     return PATH
 
 
