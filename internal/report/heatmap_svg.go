@@ -100,12 +100,12 @@ func newGridView(h HeatMap, anchors map[string]string) (gridView, error) {
 	}
 	g.W, g.H = left+len(h.Cols)*cw+8, top+len(h.Rows)*ch+4
 	g.MinW = g.W * 3 / 4
-	for _, s := range States() {
+	for _, s := range h.legend() {
 		g.Legend = append(g.Legend, legendEntry{s, s.Word(), h.Count(s)})
 	}
-	g.Label = fmt.Sprintf("heat map of %d rows (%s) and %d columns (%s): %d exact, %d near miss, %d lost, %d unmeasured",
+	g.Label = fmt.Sprintf("heat map of %d rows (%s) and %d columns (%s): %d exact, %d near miss, %d partial, %d lost, %d unmeasured",
 		len(h.Rows), oneLine(h.RowLabel), len(h.Cols), oneLine(h.ColLabel),
-		h.Count(Exact), h.Count(NearMiss), h.Count(Lost), h.Count(Unmeasured))
+		h.Count(Exact), h.Count(NearMiss), h.Count(Partial), h.Count(Lost), h.Count(Unmeasured))
 	var err error
 	g.Plots, err = marginPlots(h)
 	return g, err
@@ -176,3 +176,6 @@ func (b box) InX() int { return b.X + b.W/2 - 3 }
 
 // InY is its upper edge.
 func (b box) InY() int { return b.Y + b.H/2 - 3 }
+
+// Half is the path of the triangle that fills half of a partial cell.
+func (b box) Half() string { return fmt.Sprintf("M%d %dV%dH%dz", b.X, b.Y, b.Y+b.H, b.X+b.W) }

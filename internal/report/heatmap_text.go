@@ -99,7 +99,7 @@ type sideLine struct {
 func sideLines(h HeatMap, s Style) []sideLine {
 	recall := recallText(h.Recall)
 	var plain, painted []string
-	for _, st := range States() {
+	for _, st := range h.legend() {
 		plain = append(plain, st.Glyph(s.ASCII)+" "+st.Word())
 		painted = append(painted, paint(st.Glyph(s.ASCII), st.sgr(), s)+" "+st.Word())
 	}

@@ -12,13 +12,18 @@ const hostileText = "<script>alert(1)</script>\x1b[2J\x1b]0;owned\x07\r\x00\u202
 // hostileRun has hostileText in every text of every type, and margins that are no
 // numbers.
 func hostileRun() Run {
-	r := healthyRun()
+	r := fullRun()
 	fillStrings(reflect.ValueOf(&r).Elem(), hostileText)
 	r.Grids[0].Cells[1][1].Margin = new(math.Inf(-1))
 	r.Grids[0].Cells[1][2].Margin = new(math.NaN())
 	r.Findings[0].Margins[0].Got = math.Inf(1)
 	r.Grids[0].Recall.Of = 35
 	r.Cases[0].Seconds = math.NaN()
+	r.Charts[0].Series[1].Points[1].Low = new(math.NaN())
+	r.Cliffs[0].Edge.At = math.Inf(1)
+	r.Cliffs[0].Causes[0].At = math.NaN()
+	r.Diagnosis.Classes[0].P = math.Inf(1)
+	r.Ladders[0].Arms[0].Rates[0].Hits = -3
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-//go:embed template/report.html.tmpl template/style.css
+//go:embed template/report.html.tmpl template/blocks.html.tmpl template/style.css
 var templates embed.FS
 
 // longText is the number of characters above which a prompt is collapsed.
@@ -33,7 +33,12 @@ type page struct {
 	Grids    []gridView
 	Findings []findingView
 	Counts   []outcomeCount
-	Others   []Case // neither passed nor among the findings
+	Charts   []chartView // cliffs first
+	// Diagnosed is set where there is a diagnosis to show.
+	Diagnosed bool
+	Incident  string
+	Exchanges []exchangeView
+	Others    []Case // neither passed nor among the findings
 }
 
 type outcomeCount struct {
@@ -53,8 +58,8 @@ func WriteHTML(w io.Writer, run Run) error {
 	t, err := template.New("report.html.tmpl").Funcs(template.FuncMap{
 		"visible": visible, "line": func(v any) string { return oneLine(visible(fmt.Sprint(v))) },
 		"nats": nats, "thousands": thousands, "recall": recallText,
-		"numeric": numericColumn, "glyph": func(s State) string { return s.Glyph(false) },
-	}).ParseFS(templates, "template/report.html.tmpl")
+		"numeric": numericColumn, "count": count, "number": number, "glyph": func(s State) string { return s.Glyph(false) },
+	}).ParseFS(templates, "template/report.html.tmpl", "template/blocks.html.tmpl")
 	if err != nil {
 		return fmt.Errorf("parsing the embedded report template: %w", err)
 	}
@@ -84,6 +89,13 @@ func WriteHTML(w io.Writer, run Run) error {
 		}
 		p.Grids = append(p.Grids, g)
 	}
+	for _, c := range run.Exchanges {
+		p.Exchanges = append(p.Exchanges, newExchangeView(c, &budget))
+	}
+	if p.Charts, err = newChartViews(run); err != nil {
+		return err
+	}
+	p.Diagnosed, p.Incident = len(run.Diagnosis.facts()) > 0, Incident(run)
 	p.Counts, p.Others = countCases(run.Cases, anchors)
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("writing the HTML report: %w", err)

@@ -30,13 +30,14 @@ type plotView struct {
 type ink uint32
 
 const (
-	inkPaper  ink = 0xFFFFFF
-	inkText   ink = 0x0000FF
-	inkGrid   ink = 0x00FFFF
-	inkExact  ink = 0x00FF00
-	inkNear   ink = 0xFFFF00
-	inkLost   ink = 0xFF0000
-	inkGolden ink = 0xFF00FF
+	inkPaper   ink = 0xFFFFFF
+	inkText    ink = 0x0000FF
+	inkGrid    ink = 0x00FFFF
+	inkExact   ink = 0x00FF00
+	inkNear    ink = 0xFFFF00
+	inkLost    ink = 0xFF0000
+	inkGolden  ink = 0xFF00FF
+	inkPartial ink = 0x800000
 )
 
 // RGBA makes ink a color.Color.
@@ -53,7 +54,7 @@ func themed(svg string) template.HTML {
 	r := strings.NewReplacer(
 		"#FFFFFF", "none", "#0000FF", "var(--text)", "#00FFFF", "var(--rule)",
 		"#00FF00", "var(--exact)", "#FFFF00", "var(--near)", "#FF0000", "var(--lost)",
-		"#FF00FF", "var(--golden)",
+		"#FF00FF", "var(--golden)", "#800000", "var(--partial)",
 		"font-family:Liberation Sans", "font-family:inherit",
 		"\n\txmlns:xlink=\"http://www.w3.org/1999/xlink\"", "",
 		"<svg ", `<svg class="plot" aria-hidden="true" focusable="false" `,
@@ -161,7 +162,7 @@ func marginPlot(h HeatMap, at, values []float64, x func(r, c int) float64) (plot
 		state State
 		ink   ink
 		shape draw.GlyphDrawer
-	}{{Exact, inkExact, draw.CircleGlyph{}}, {NearMiss, inkNear, draw.PyramidGlyph{}}, {Lost, inkLost, draw.BoxGlyph{}}} {
+	}{{Exact, inkExact, draw.CircleGlyph{}}, {NearMiss, inkNear, draw.PyramidGlyph{}}, {Partial, inkPartial, draw.RingGlyph{}}, {Lost, inkLost, draw.BoxGlyph{}}} {
 		if err := addPoints(p, got, s.state, s.ink, s.shape); err != nil {
 			return plotView{}, false, err
 		}

@@ -78,7 +78,7 @@ func TestNoSecretInAnyFile(t *testing.T) {
 				require.NoError(t, WriteAll(dir, r, Redact(secret)))
 				files, err := os.ReadDir(dir)
 				require.NoError(t, err)
-				require.Len(t, files, 2)
+				require.Len(t, files, 3)
 				for _, f := range files {
 					data, err := os.ReadFile(filepath.Join(dir, f.Name()))
 					require.NoError(t, err)

@@ -16,10 +16,19 @@ type Run struct {
 	Capabilities []Capability
 	Plan         []string // one line each: cells, tokens, minutes
 	Grids        []HeatMap
-	Facts        []Fact // window, cache, golden, diagnosis, suspects: in reading order
+	Facts        []Fact // window, cache, golden: in reading order
+	Diagnosis    *Diagnosis
+	Suspects     []Suspect
+	Cliffs       []Cliff
+	Charts       []Chart
+	Pairs        []Pairs
+	Ladders      []Ladder
+	Tokens       []Tokens
 	Tables       []Table
 	Findings     []Finding
-	Cases        []Case // every case with its outcome, for junit.xml
+	Evidence     []Evidence // what each probe measured, folded in the page
+	Exchanges    []Exchange // raw requests and answers, folded in the page
+	Cases        []Case     // every case with its outcome, for junit.xml
 	Verdict      Verdict
 }
 
@@ -38,6 +47,7 @@ type Capability struct {
 	Name    string
 	Value   string // "ok", a number, or why it is missing
 	Missing bool
+	Detail  string // for the table in the page: what the server said, what goes unmeasured without it
 }
 
 // HeatMap is a grid of cells, usually depth (rows) by length in tokens (columns).

@@ -1,25 +1,29 @@
 package report
 
+import "slices"
+
 // State says how a cell of a heat map is drawn. It is coarser than the answer's
 // class: every class maps to exactly one state.
 type State string
 
-// The four states, best first. An unknown state is drawn as Unmeasured, so that a
-// new class can hide nothing behind a green square.
+// The five states, best first. An unknown state is drawn as Unmeasured, so that a
+// new class can hide nothing behind a green square. Partial is some of several codes, or
+// some of several repeats; legends name it only where it occurs.
 const (
 	Exact      State = "exact"
 	NearMiss   State = "near-miss"
+	Partial    State = "partial"
 	Lost       State = "lost"
 	Unmeasured State = "unmeasured"
 )
 
 // States lists the states in legend order.
-func States() []State { return []State{Exact, NearMiss, Lost, Unmeasured} }
+func States() []State { return []State{Exact, NearMiss, Partial, Lost, Unmeasured} }
 
-// Known returns s itself if it is one of the four states, Unmeasured otherwise.
+// Known returns s itself if it is one of the five states, Unmeasured otherwise.
 func (s State) Known() State {
 	switch s {
-	case Exact, NearMiss, Lost:
+	case Exact, NearMiss, Partial, Lost:
 		return s
 	default:
 		return Unmeasured
@@ -35,6 +39,8 @@ func (s State) Glyph(ascii bool) string {
 		unicode, plain = "■", "#"
 	case NearMiss:
 		unicode, plain = "▣", "~"
+	case Partial:
+		unicode, plain = "◧", "/"
 	case Lost:
 		unicode, plain = "□", "x"
 	case Unmeasured:
@@ -60,9 +66,35 @@ func (s State) sgr() string {
 		return "32" // green
 	case NearMiss:
 		return "33" // yellow
+	case Partial:
+		return "36" // cyan
 	case Lost:
 		return "31" // red
 	default:
 		return "2" // faint
 	}
+}
+
+// Rank orders states from best to worst: 0 is Exact, Unmeasured comes last.
+func (s State) Rank() int { return slices.Index(States(), s.Known()) }
+
+// StateOf maps an answer class, as package needle names them, to its state. A class that it does not know is Unmeasured.
+func StateOf(class string) State {
+	switch class {
+	case "exact":
+		return Exact
+	case "near-miss":
+		return NearMiss
+	case "partial":
+		return Partial
+	case "other-needle", "filler-echo", "denial", "invented", "empty", "cut-off", "junk":
+		return Lost
+	default: // "budget", "error", "unmeasured": no trial
+		return Unmeasured
+	}
+}
+
+// legend lists the states that a grid's legend names: all but a Partial that does not occur.
+func (h HeatMap) legend() []State {
+	return slices.DeleteFunc(States(), func(s State) bool { return s == Partial && h.Count(s) == 0 })
 }

@@ -91,6 +91,7 @@ func WriteBody(w io.Writer, r Run, s Style) error {
 	for _, f := range r.Facts {
 		writeFact(&b, f, s)
 	}
+	writeBlocks(&b, r, s)
 	for _, t := range r.Tables {
 		if t.Terminal {
 			writeTable(&b, t)
@@ -113,6 +114,9 @@ func WriteBody(w io.Writer, r Run, s Style) error {
 	}
 	if r.Report != "" {
 		writeFact(&b, Fact{Label: "report", Text: r.Report, Verbatim: true}, s)
+	}
+	if r.Diagnosis.Faulty() {
+		b.WriteString("\nfor the incident channel:\n" + Incident(r) + "\n")
 	}
 	return s.emit(w, b.String())
 }
@@ -152,6 +156,10 @@ func FindingText(f Finding) string {
 	if got == "" {
 		got = f.Answer
 	}
+	curl, rerun := f.Curl, f.Again
+	if rerun == "" { // a live cell is run again by sending its request again
+		curl, rerun = "", curl
+	}
 	for _, l := range []struct{ label, text string }{
 		{"claim", f.Claim},
 		{"got", got},
@@ -160,8 +168,8 @@ func FindingText(f Finding) string {
 		{"shape", f.Shape},
 		{"likely", f.Likely},
 		{"request", f.Request},
-		{"curl", f.Curl},
-		{"again", f.Again},
+		{"curl", curl},
+		{"again", rerun},
 		{"repro", f.Repro},
 	} {
 		if text := oneLine(l.text); text != "" {

@@ -88,7 +88,7 @@ func ascii(s string) string {
 			b.WriteByte('=')
 		case '░':
 			b.WriteByte('.')
-		case '■', '▣', '□':
+		case '■', '▣', '◧', '□':
 			for _, st := range States() {
 				if st.Glyph(false) == string(r) {
 					b.WriteString(st.Glyph(true))

@@ -10,11 +10,13 @@ import (
 
 // The files WriteAll makes.
 const (
-	HTMLFile  = "report.html"
-	JUnitFile = "junit.xml"
+	HTMLFile     = "report.html"
+	JUnitFile    = "junit.xml"
+	IncidentFile = "incident.txt"
 )
 
-// WriteAll writes report.html and junit.xml into dir, which it makes if need be. Both
+// WriteAll writes report.html, junit.xml and incident.txt into dir, which it makes if need be, and
+// appends the Markdown summary to the file that GITHUB_STEP_SUMMARY names, if it is set. All
 // are redacted by redact (nil: nothing is secret), written under a temporary name,
 // synced and renamed: a reader, or a crash, never sees half a file. If one cannot be
 // written the other still is; the errors are joined.
@@ -26,6 +28,11 @@ func WriteAll(dir string, run Run, redact *Redactor) error {
 	return errors.Join(
 		writeFile(filepath.Join(dir, HTMLFile), redact, func(w io.Writer) error { return WriteHTML(w, run) }),
 		writeFile(filepath.Join(dir, JUnitFile), redact, func(w io.Writer) error { return WriteJUnit(w, run) }),
+		writeFile(filepath.Join(dir, IncidentFile), redact, func(w io.Writer) error {
+			_, err := io.WriteString(w, Incident(run))
+			return err
+		}),
+		appendSummary(run),
 	)
 }
 

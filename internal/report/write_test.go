@@ -25,7 +25,7 @@ func TestWriteAllReplacesAndLeavesNothingBehind(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifacts", "run")
 	require.NoError(t, WriteAll(dir, failingRun(), nil))
 	require.NoError(t, WriteAll(dir, Run{Verdict: Verdict{Code: 3}}, nil))
-	if diff := cmp.Diff([]string{JUnitFile, HTMLFile}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{IncidentFile, JUnitFile, HTMLFile}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, HTMLFile))
@@ -44,7 +44,7 @@ func TestWriteAllOneBlocked(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), HTMLFile) {
 		t.Errorf("error %v does not name %s", err, HTMLFile)
 	}
-	if diff := cmp.Diff([]string{JUnitFile, HTMLFile}, names(t, dir)); diff != "" {
+	if diff := cmp.Diff([]string{IncidentFile, JUnitFile, HTMLFile}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
