@@ -42,7 +42,7 @@ func (j judged) open() bool { return j.no == 0 }
 func Diagnose(s evidence.Set) Report {
 	r := read(s)
 	out := Report{Unmeasured: unmeasured(s)}
-	covered := map[string]string{}
+	covered, drowned := map[string]string{}, map[string]bool{}
 	type found struct {
 		channel string
 		certain bool
@@ -60,11 +60,14 @@ func Diagnose(s evidence.Set) Report {
 				if _, ok := covered[k]; !ok {
 					covered[k] = f.Class
 				}
+				if f.drowns {
+					drowned[k] = true
+				}
 			}
 		}
 	}
 	for _, f := range all {
-		if by, ok := covered[f.channel]; ok && by != f.Class && !f.certain {
+		if by, ok := covered[f.channel]; ok && by != f.Class && (!f.certain || drowned[f.channel]) {
 			continue
 		}
 		if !slices.ContainsFunc(out.Findings, func(g Finding) bool { return g.Class == f.Class }) {
@@ -91,8 +94,8 @@ func rank(f Finding) int {
 
 type explained struct {
 	Finding
-	covers  []string
-	certain bool
+	covers          []string
+	certain, drowns bool
 }
 
 // explain names the rules that hold. Where none does, the rules that nothing speaks against are ambiguous, best answered
@@ -127,11 +130,12 @@ func (c channel) explain(r *reading, sym answer) []explained {
 			}
 		}
 		for _, k := range open {
-			if !j.alone && (!j.certain || slices.Contains(j.beside, k.class)) && !slices.Contains(rivals, k.class) {
+			marked := len(k.answers) > 0 && k.answers[0].state == yes
+			if !j.alone && (!j.certain && marked || slices.Contains(j.beside, k.class)) && !slices.Contains(rivals, k.class) {
 				rivals = append(rivals, k.class)
 			}
 		}
-		out = append(out, explained{c.finding(j, sym, rivals), j.covers, j.certain})
+		out = append(out, explained{c.finding(j, sym, rivals), j.covers, j.certain, j.drowns})
 		named = named || !j.alone
 	}
 	if len(out) > 0 {
@@ -155,7 +159,7 @@ func (c channel) explain(r *reading, sym answer) []explained {
 		f.Confidence.Grade = Weak
 		f.Evidence = append(f.Evidence, "no class of the table fits everything: "+c.says)
 	}
-	return []explained{{f, nil, false}}
+	return []explained{{f, nil, false, false}}
 }
 
 func (c channel) finding(j judged, sym answer, rivals []string) Finding {

@@ -19,7 +19,7 @@ type reading struct {
 	far    group   // facts asked alone, cold, deep in prompts beyond the edge; without an edge, in all long ones
 	beyond group   // of these the arms of the length sweep
 	tail   group   // facts in the last 128 tokens of such prompts
-	head   group   // facts in their first twentieth
+	head   group   // facts in their first tenth
 	middle group
 }
 
@@ -61,7 +61,7 @@ func read(s evidence.Set) *reading {
 			r.far.add(a)
 			switch n, err := strconv.Atoi(d); {
 			case err != nil:
-			case n == 0:
+			case n <= 10:
 				r.head.add(a)
 			case n >= 40 && n <= 70:
 				r.middle.add(a)
@@ -80,6 +80,16 @@ func (r *reading) take(g *group, probe string, names ...string) {
 			g.add(a)
 		}
 	}
+}
+
+// beyondOwn is beyondLuck against the share of short facts that this server gets wrong anyway (rule of succession).
+func (r *reading) beyondOwn(g group, classes ...string) answer {
+	q := math.Max(luck, float64(r.near.wrong()+1)/float64(r.near.runs+2))
+	a := beyondLuck(g, classes...)
+	if a.p = binomialTail(g.count(classes...), g.runs, q); a.state == yes && a.p > alpha {
+		a.state = unknown
+	}
+	return a
 }
 
 // arms pools arms by name.

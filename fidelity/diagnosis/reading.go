@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/stat"
@@ -27,7 +28,7 @@ type group struct {
 	lost    int // unmeasured
 	arms    int
 	classes map[string]int
-	shows   string
+	shows   []string
 }
 
 func (g *group) add(a evidence.Arm) {
@@ -44,9 +45,7 @@ func (g *group) add(a evidence.Arm) {
 	for c, n := range a.Classes {
 		g.classes[c] += n
 	}
-	if g.shows == "" && len(a.Shows) > 0 {
-		g.shows = a.Shows[0]
-	}
+	g.shows = append(g.shows, a.Shows...)
 }
 
 func (g group) wrong() int { return g.runs - g.right }
@@ -205,5 +204,48 @@ func mostly(g group, share float64) answer {
 	return a
 }
 
-// junkish are the classes of answers without language.
-var junkish = []string{"junk", "cut-off"}
+// babbles is the share of wrong answers without language, by class, or by the examples kept where these say more: a loop of
+// digits can pass for a number by its class.
+func (g group) babbles() float64 {
+	n := 0
+	for _, s := range g.shows {
+		if babble(s) {
+			n++
+		}
+	}
+	share := g.share("junk", "cut-off")
+	if len(g.shows) > 0 {
+		share = math.Max(share, float64(n)/float64(len(g.shows)))
+	}
+	return share
+}
+
+// babble says that a text is a short piece again and again, or mostly signs.
+func babble(s string) bool {
+	rs := []rune(strings.TrimSpace(s))
+	if len(rs) < 12 {
+		return len(rs) >= 4 && signs(rs)*2 >= len(rs)
+	}
+	for period := 1; period <= 24 && period*4 <= len(rs); period++ {
+		same := 0
+		for i := period; i < len(rs); i++ {
+			if rs[i] == rs[i-period] {
+				same++
+			}
+		}
+		if same*10 >= 9*(len(rs)-period) {
+			return true
+		}
+	}
+	return signs(rs)*10 >= 4*len(rs)
+}
+
+func signs(rs []rune) int {
+	n := 0
+	for _, r := range rs {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsSpace(r) {
+			n++
+		}
+	}
+	return n
+}

@@ -14,8 +14,8 @@ type rule struct {
 	class    string
 	says     string
 	reads    []string // probes beside the channel's
-	when     []clause
-	splitter string // the probe or flip that tells it from its nearest rivals
+	when     []clause // the first is the class's own mark: a rival beside a class that holds needs it
+	splitter string   // the probe or flip that tells it from its nearest rivals
 	next     Flag
 	// certain: the clauses are counts of tokens or a proof by content; rivals by likeness of recall do not stand beside it.
 	certain bool
@@ -24,6 +24,8 @@ type rule struct {
 	note   bool
 	// alone: it can stand beside another class of its channel that holds. Else only the first that holds is named.
 	alone bool
+	// drowns: it covers what is certain as well.
+	drowns bool
 	// covers are channels whose symptoms this class brings along: nothing is concluded from them beside it.
 	covers []string
 }
@@ -45,10 +47,10 @@ func table() []channel {
 	}
 }
 
-// everything is all channels but one: what a server that is broken for every request shows anywhere.
+// everythingBut is all channels but one, and but the counts of tokens, which need no sound answer.
 func everythingBut(name string) []string {
 	var out []string
-	for _, c := range []string{"sessions", "always", "template", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder", "evict", "aborts", "age", "budget"} {
+	for _, c := range []string{"sessions", "always", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder", "evict", "aborts", "age", "budget"} {
 		if c != name {
 			out = append(out, c)
 		}

@@ -22,6 +22,15 @@ func farChannel() channel {
 		c := wrongAre(words, share, classes...)
 		return clause{words, func(r *reading) answer { return c.ask(r).not() }}
 	}
+	// noLanguage counts loops and signs by the examples as well.
+	noLanguage := func(words string, want bool) clause {
+		return clause{words, func(r *reading) answer {
+			if r.far.wrong() < 3 {
+				return answer{line: r.far.with()}
+			}
+			return is((r.far.babbles() >= 0.7) == want, "%s; %.0f %% of the examples are no language", r.far.with(), 100*r.far.babbles())
+		}}
+	}
 	readable := wrongAreNot("the wrong answers are readable and not mostly near misses", 0.6, "junk", "empty", "near-miss", "cut-off")
 	whole := simple("prompt_tokens counts the whole prompt", func(r *reading) answer {
 		c := r.cuts()
@@ -141,6 +150,7 @@ func farChannel() channel {
 				}}},
 				splitter: "the same prompts with thinking on, or with another page size: the residue moves or goes",
 				next:     Flag{SGLang: "--page-size 1", VLLM: "another --block-size", LlamaCpp: "-ub 256 instead of 512"},
+				covers:   []string{"ladder", "ladder-shared", "warm", "fork", "turns"},
 			},
 			{
 				class: "overflow-swallowed", says: "200 and no text from a length on", reads: []string{evidence.Depth},
@@ -156,14 +166,14 @@ func farChannel() channel {
 			},
 			{
 				class: "junk-cliff", says: "no language from the first token on, from a length on", reads: []string{evidence.Depth},
-				when: []clause{wrongAre("the wrong answers are junk", 0.7, "junk", "cut-off"), tailWrong, whole,
+				when: []clause{noLanguage("the wrong answers are no language", true), tailWrong, whole,
 					{"a warm prompt is no better", func(r *reading) answer { return chunkWarm(r).not() }}},
 				splitter: "the needle beside the question: this fault loses it as well, a lost far path does not",
 				next:     Flag{SGLang: "another --attention-backend", VLLM: "another VLLM_ATTENTION_BACKEND", LlamaCpp: "-fa off"},
 			},
 			{
 				class: "wrong-prompt", says: "fluent answers to another part of the prompt; the question is ignored", reads: []string{evidence.Depth},
-				when: []clause{tailWrong, wrongAreNot("the wrong answers are language", 0.5, "junk", "empty", "cut-off"), whole,
+				when: []clause{tailWrong, noLanguage("the wrong answers are language", false), wrongAreNot("they are not empty", 0.5, "empty"), whole,
 					{"the head is lost as well", func(r *reading) answer { return worse(r.near, r.head) }}},
 				splitter: "put the question first: what is answered then is what was read",
 				next:     Flag{SGLang: "--chunked-prefill-size -1", VLLM: "--max-num-batched-tokens above the prompt's length", LlamaCpp: "--no-cache-prompt"},
@@ -177,7 +187,6 @@ func farChannel() channel {
 			{
 				class: "sparse-selection", says: "far text is chosen, not read: what resembles the question is found, and copies win the lottery", reads: []string{evidence.Cue, evidence.Repeats},
 				when: []clause{
-					tailRight,
 					{"asked in the needle's own words it is found, in others not", func(r *reading) answer {
 						a := worse(verbatim(r), gap(r))
 						if v := verbatim(r); v.runs >= 4 && v.rate() < 0.5 {
@@ -195,21 +204,21 @@ func farChannel() channel {
 						}
 						return is(g.rate() >= 0.6, "%s", g.with())
 					}},
-					noSeam, whole, readable,
+					tailRight, noSeam, whole, readable,
 				},
 				splitter: "eight copies without one in the tail, and the same distance in a shorter prompt: both found here",
 				next:     Flag{SGLang: "index_topk doubled by --json-model-override-args", VLLM: "index_topk doubled by --hf-overrides", LlamaCpp: "another build without sparse attention: no flag of its own"},
 			},
 			{
 				class: "position-encoding", says: "recall falls with the distance from the end, from a native length on", reads: []string{evidence.Distance, evidence.Depth},
-				when: []clause{tailRight, reachShare("needles are found about as far back as the edge is long", func(s float64) bool { return s > 0.55 }),
+				when: []clause{reachShare("needles are found about as far back as the edge is long", func(s float64) bool { return s > 0.55 }),
 					{"it is a slope: some lengths or distances are right in part", func(r *reading) answer {
 						n, of := r.mixed()
 						if of < 8 {
 							return answer{line: "too few arms of repeated runs", p: 1}
 						}
 						return is(n >= 3, "%d of %d arms are right in part", n, of)
-					}}, wrongAreNot("blank answers are not the rule", 0.5, "empty"), noSeam, whole,
+					}}, wrongAreNot("blank answers or near misses are not the rule", 0.5, "empty", "near-miss"), tailRight, noSeam, whole,
 					{"asked in the needle's own words it is not found either", func(r *reading) answer {
 						v := verbatim(r)
 						if v.runs < 3 {
@@ -223,7 +232,6 @@ func farChannel() channel {
 			{
 				class: "tail-only", says: "nothing is seen but the last tokens", reads: []string{evidence.Repeats, evidence.Cue, evidence.Depth},
 				when: []clause{
-					tailRight,
 					{"eight copies are lost unless one is in the tail, or needles are lost from a sharp distance on", func(r *reading) answer {
 						g := copies(r)
 						with := r.arms("eight copies, one in the tail", evidence.Repeats, "spread-with-tail")
@@ -247,7 +255,7 @@ func farChannel() channel {
 						}
 						return is(v.rate() <= 0.5, "%s", v.with())
 					}},
-					noSeam, whole,
+					tailRight, noSeam, whole,
 					wrongAreNot("the wrong answers are not near misses or junk", 0.5, "near-miss", "junk"),
 					{"at a fixed distance from the end the length does not decide", func(r *reading) answer { return heldMixed(r).not() }},
 				},

@@ -115,7 +115,13 @@ func ladderChannel() channel {
 		}
 		return a
 	}
-	tooLong := func(r *reading) answer { return beyondLuck(r.ladder("in company", anyClients), "too-long") }
+	tooLong := func(r *reading) answer {
+		g := r.ladder("in company", anyClients)
+		if a := beyondLuck(r.arms("prompts at once that each fit the window", evidence.OverLimit, "together"), "too-long"); a.state == yes {
+			return a
+		}
+		return beyondLuck(g, "too-long")
+	}
 	top := func(r *reading) float64 {
 		if all := r.rungs(); len(all) > 0 {
 			return all[len(all)-1]
@@ -182,6 +188,8 @@ func ladderChannel() channel {
 					{"two clients are enough", func(r *reading) answer {
 						two := r.ladder("two to four clients, unequal", pairs, "unequal")
 						base := r.alone()
+						base.what = "alone, or few of equal length"
+						r.ladder("", pairs, "equal", "short").into(&base)
 						a := worse(base, two)
 						if a.state == no {
 							return a

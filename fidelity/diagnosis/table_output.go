@@ -30,7 +30,7 @@ func alwaysChannel() channel {
 				},
 				splitter: "log-probabilities along one answer: constant here",
 				next:     Flag{SGLang: "--disable-cuda-graph, then another --quantization or --attention-backend", VLLM: "--enforce-eager, then another --quantization", LlamaCpp: "-ngl 0"},
-				covers:   everythingBut("always"),
+				covers:   everythingBut("always"), drowns: true,
 			},
 			{
 				class: "always-broken", says: "wrong at any length, alone and cold: hardware, quantisation or backend",
@@ -42,7 +42,7 @@ func alwaysChannel() channel {
 				},
 				splitter: "the same questions on another backend",
 				next:     Flag{SGLang: "another --attention-backend", VLLM: "--enforce-eager", LlamaCpp: "-ngl 0"},
-				covers:   everythingBut("always"),
+				covers:   everythingBut("always"), drowns: true,
 			},
 		},
 	}
@@ -86,7 +86,10 @@ func samplingChannel() channel {
 		if !ok || of < 4 {
 			return answer{line: "temperature 1 was not asked often enough", p: 1}
 		}
-		return is(n == 1, "%.0f of %.0f texts at temperature 1 differ", n, of)
+		if v, _ := r.Number(evidence.Sampling, "thoughts-default"); v > shortCap {
+			return answer{line: "the texts at temperature 1 were all thoughts", p: 1}
+		}
+		return is(n == 1, "%.0f different texts of %.0f at temperature 1", n, of)
 	}
 	greedy := func(r *reading) answer {
 		n, ok := r.Number(evidence.Sampling, "distinct-omitted")
@@ -184,6 +187,12 @@ func toolsChannel() channel {
 		if a := worse(whole(r), stream(r)); a.state == yes {
 			return a
 		}
+		if w := whole(r); w.runs >= 4 && w.rate() >= 0.9 {
+			if a := r.beyondOwn(stream(r), "near-miss"); a.state == yes {
+				a.line = w.String() + "; " + a.line
+				return a
+			}
+		}
 		cut := r.arms("calls cut by the cap", evidence.Tools, "cut")
 		if cut.runs >= 4 && cut.right == 0 {
 			return is(true, "%s: none says that it was cut", cut.with())
@@ -260,9 +269,15 @@ func longChannel() channel {
 	}
 	loops, script, early := counted("loops", "end in a loop"), counted("foreign-script", "hold words of another script"), counted("early-end", "end early")
 	deepTurns := func(r *reading) answer {
-		deep := r.all("late turns of chats", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && a.At >= 7 })
+		deep := r.all("late turns of chats", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && a.At >= deepTurn })
 		flat := r.all("the same in one message", evidence.Flat, prefixed("flat-"))
-		return worse(flat, deep)
+		early := r.all("early turns", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && (a.At == 2 || a.At == 3) })
+		a := worse(flat, deep)
+		if b := worse(flat, early); a.state == yes && (b.state == yes || early.runs > 0 && early.rate() < 0.7) {
+			a.state = unknown // wrong from the second turn on: a matter of reuse, not of depth
+			a.line += "; " + early.with()
+		}
+		return a
 	}
 	return channel{
 		name: "long", says: "long answers go wrong", reads: []string{evidence.LongAnswer, evidence.Turns},
@@ -328,6 +343,9 @@ func budgetChannel() channel {
 		}},
 	}
 }
+
+// shortCap is 40 tokens of four characters, the cap of the short texts whose diversity is counted.
+const shortCap = 160
 
 // eatsBudget is 256 tokens of four characters, the cap of the probes' first attempt.
 const eatsBudget = 1024

@@ -13,6 +13,28 @@ func (r *reading) warm() group {
 	return r.arms("the same bytes again, with a proven hit", evidence.Warm, "warm1", "warm2", "warm3")
 }
 
+// computed and reused pool what is computed whole, and what begins with a prefix that was seen before.
+func (r *reading) computed() group {
+	g := r.arms("computed whole", evidence.Warm, "cold", "first-changed")
+	r.take(&g, evidence.Fork, "a1")
+	r.take(&g, evidence.Flat, "flat")
+	return g
+}
+
+func (r *reading) reused() group {
+	g := r.arms("behind a prefix that was seen before", evidence.Warm, "warm1", "warm2", "warm3", "extended")
+	r.take(&g, evidence.Fork, "b1", "a2", "b2")
+	for _, a := range r.Of(evidence.Turns) {
+		if prefixed("turn-")(a) && a.At >= 2 && a.At < deepTurn {
+			g.add(a)
+		}
+	}
+	return g
+}
+
+// deepTurn is where a chat counts as deep.
+const deepTurn = 7
+
 // prefixes are the reused prefixes whose cold answer was right, and those of them that are bad whenever they are reused.
 func (r *reading) prefixes() (all, bad float64) {
 	all, _ = r.Number(evidence.Warm, "prefixes")
@@ -58,7 +80,7 @@ func warmChannel() channel {
 		if !ok || g.runs == 0 {
 			return answer{line: "the fork was not asked", p: 1}
 		}
-		if n >= 2 && n*3 >= float64(g.runs)/2 {
+		if k := g.count("other-needle"); n >= 2 && k >= 2 && 3*k >= g.wrong() {
 			return is(true, "%.0f answers of %d are those of an earlier request; %s", n, g.runs, g.with())
 		}
 		// The prompt itself comes back: words of the haystack.
@@ -76,21 +98,13 @@ func warmChannel() channel {
 					return a
 				}
 			}
-			all, bad := r.prefixes()
 			if a := worse(r.cold(), r.warm()); a.state == yes {
 				return a
-			}
-			// A prefix that is wrong three times of three after a right cold answer has a chance of its own.
-			if all > 0 && bad >= 2 && binomialTail(int(bad), int(all), math.Pow(luck, 1)) <= alpha {
-				return is(true, "%.0f of %.0f prefixes are wrong each time they are reused", bad, all)
 			}
 			if a := worse(r.cold(), r.arms("extended by a turn", evidence.Warm, "extended")); a.state == yes {
 				return a
 			}
-			if a := worse(r.cold(), r.forked()); a.state == yes {
-				return a
-			}
-			return worse(r.cold(), r.warm())
+			return worse(r.computed(), r.reused())
 		},
 		rules: []rule{
 			{
@@ -101,15 +115,19 @@ func warmChannel() channel {
 			},
 			{
 				class: "poisoned-prefix", says: "some prefixes go bad when first reused and stay bad; others are fine", when: []clause{
-					everyPrefix("only some of the reused prefixes are bad", false),
 					{"a bad prefix is bad each time", func(r *reading) answer {
 						_, bad := r.prefixes()
 						mixed, ok := r.Number(evidence.Warm, "prefixes-mixed")
 						if !ok {
 							return answer{p: 1}
 						}
-						return is(bad >= 2 && mixed <= bad/2, "%.0f prefixes bad each time, %.0f now and then", bad, mixed)
+						a := is(bad >= 1 && mixed <= bad/2, "%.0f prefixes bad each time, %.0f now and then", bad, mixed)
+						if bad+mixed == 0 {
+							a.state = unknown // other arms than these repeats are bad
+						}
+						return a
 					}},
+					everyPrefix("only some of the reused prefixes are bad", false),
 				},
 				splitter: "a new prefix of the same length, and a flushed cache: both right",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
@@ -163,7 +181,12 @@ func evictChannel() channel {
 		for _, g := range []group{r.near, r.cold()} {
 			first.runs, first.right, first.arms = first.runs+g.runs, first.right+g.right, first.arms+g.arms
 		}
-		return worse(first, again)
+		a := worse(first, again)
+		if w := r.warm(); w.runs > 0 && w.rate() < 0.9 {
+			a.state = no
+			a.line = w.with() + ": reuse is wrong without a flood"
+		}
+		return a
 	}
 	return channel{
 		name: "evict", says: "a prompt that was evicted comes back wrong", reads: []string{evidence.Evict}, symptom: back,
@@ -269,7 +292,7 @@ func sessionsChannel() channel {
 			when:     []clause{{"connections fall into two groups", split}},
 			splitter: "each replica's own address",
 			next:     Flag{SGLang: "ask one worker behind the router directly (routed_dp_rank)", VLLM: "ask one replica directly (X-data-parallel-rank)", LlamaCpp: "ask one server directly, without the proxy"},
-			covers:   everythingBut("sessions"),
+			covers:   everythingBut("sessions"), drowns: true,
 		}},
 	}
 }
