@@ -74,19 +74,16 @@ func provenance(test string) golden.Provenance {
 // one judges one case as a subtest.
 func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string, tables map[string]any) {
 	t.Helper()
-	o.Suites, o.Keep = []bench.Suite{s}, func(id string) bool { return id == c.ID }
-	rows, err := kernels.Run(t.Context(), under, o)
+	r, err := o.One(t.Context(), s, c, under)
 	require.NoError(t, err)
-	for _, r := range rows {
-		require.NoError(t, suite.Record(result(t, r, candidate)))
-		table := map[string]any{}
-		for _, f := range r.Report.Findings {
-			table[f.Output] = golden.Float(twoDigits(max(f.Verdict.Rho.Max, f.Verdict.RhoMartingale.Max)))
-		}
-		tables[c.ID] = table
-		if r.Text != "" {
-			t.Error(r.Text)
-		}
+	require.NoError(t, suite.Record(result(t, r, candidate)))
+	table := map[string]any{}
+	for _, f := range r.Report.Findings {
+		table[f.Output] = golden.Float(twoDigits(max(f.Verdict.Rho.Max, f.Verdict.RhoMartingale.Max)))
+	}
+	tables[c.ID] = table
+	if r.Text != "" {
+		t.Error(r.Text)
 	}
 }
 
@@ -124,10 +121,16 @@ func job(t *testing.T, o kernels.Options, under bench.Candidate, hello bench.Hel
 	if under != nil {
 		out.Title = hello.Name
 	}
-	cases := len(kernels.Cases())
+	cases := 0
+	for _, c := range kernels.Cases() {
+		if _, offered := hello.Ops[c.Family.Op]; (under == nil || offered) && o.Shard.Has(c.ID) {
+			cases++
+		}
+	}
 	style := report.StyleFor(os.Stdout)
 	bar := report.NewProgress(os.Stderr, report.ProgressOptions{Label: "kernels", Total: cases, Style: report.StyleFor(os.Stderr)})
-	o.Saw = func(r kernels.Row) error { bar.Add(1); return suite.Record(result(t, r, hello.Name)) }
+	o.Progress = func(string) { bar.Add(1) }
+	o.Saw = func(r kernels.Row) error { return suite.Record(result(t, r, hello.Name)) }
 	o.Declared = func(op string, d bench.Declared) {
 		out.Declared = append(out.Declared, op+": "+d.Contract+", "+d.Why)
 	}

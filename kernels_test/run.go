@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/numerics"
 )
 
 // Options of Run.
@@ -46,63 +48,155 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Row, error) {
 	}
 	var rows []Row
 	for _, s := range o.Suites {
-		contracts, err := o.contracts(ctx, s, under)
+		if under == nil {
+			part, err := o.cases(ctx, s, s.Cases(), nil)
+			if rows = append(rows, part...); err != nil {
+				return rows, err
+			}
+			continue
+		}
+		for _, f := range s.Families {
+			part, err := o.family(ctx, s, f, under)
+			if rows = append(rows, part...); err != nil {
+				return rows, err
+			}
+		}
+	}
+	return rows, o.see(rows, under)
+}
+
+// see reports the rows of a worker, once its contracts are settled.
+func (o Options) see(rows []Row, under bench.Candidate) error {
+	if under == nil || o.Saw == nil {
+		return nil
+	}
+	for _, r := range rows {
+		if err := o.Saw(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cases judges cases in turn. Built-in candidates' rows are seen as they come.
+func (o Options) cases(ctx context.Context, s bench.Suite, all []bench.Case, under bench.Candidate) ([]Row, error) {
+	var rows []Row
+	for _, c := range all {
+		if o.Keep != nil && !o.Keep(c.ID) || !o.Shard.Has(c.ID) {
+			continue
+		}
+		if o.Progress != nil {
+			o.Progress(c.ID)
+		}
+		row, err := o.judge(ctx, s, c, under)
 		if err != nil {
 			return rows, err
 		}
-		for _, c := range s.Cases() {
-			if o.Keep != nil && !o.Keep(c.ID) || !o.Shard.Has(c.ID) {
-				continue
-			}
-			if d, found := contracts[c.Family.Op]; found && d.Contract != c.Contract.Name {
-				continue
-			}
-			if o.Progress != nil {
-				o.Progress(c.ID)
-			}
-			row, err := o.judge(ctx, s, c, under)
-			if err != nil {
+		rows = append(rows, row)
+		if under == nil && o.Saw != nil {
+			if err := o.Saw(row); err != nil {
 				return rows, err
-			}
-			rows = append(rows, row)
-			if o.Saw != nil {
-				if err := o.Saw(row); err != nil {
-					return rows, err
-				}
 			}
 		}
 	}
 	return rows, nil
 }
 
-// contracts finds the contract of every operator that a worker offers; none for built-in candidates.
-func (o Options) contracts(ctx context.Context, s bench.Suite, under bench.Candidate) (map[string]bench.Declared, error) {
-	if under == nil {
-		return nil, nil
-	}
+// family judges one operator of a worker under the contract that it follows: the sharpest that its first rows meet, or a looser
+// one if that accepts every row which this one refuses.
+func (o Options) family(ctx context.Context, s bench.Suite, f bench.Family, under bench.Candidate) ([]Row, error) {
 	h, err := under.Hello(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]bench.Declared{}
-	for _, f := range s.Families {
-		if _, offered := h.Ops[f.Op]; !offered {
-			out[f.Op] = bench.Declared{} // no contract: none of its cases run
-			continue
+	if _, offered := h.Ops[f.Op]; !offered {
+		return nil, nil
+	}
+	d, err := s.Declare(ctx, f, under, 0)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
 		}
-		d, err := s.Declare(ctx, f, under, 0)
+		d = bench.Declared{Contract: f.Contracts[0].Name, Why: err.Error()}
+	}
+	rows, err := o.cases(ctx, s, casesUnder(s, f, d.Contract), under)
+	if err != nil {
+		return rows, err
+	}
+	for _, looser := range o.looser(ctx, s, f, d.Contract, rows, under) {
+		again, err := o.cases(ctx, s, casesUnder(s, f, looser), under)
 		if err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			d = bench.Declared{Contract: f.Contracts[0].Name, Why: err.Error()}
+			return rows, err
 		}
-		out[f.Op] = d
-		if o.Declared != nil {
-			o.Declared(f.Op, d)
+		if first := firstFailed(again); first == "" {
+			d = bench.Declared{Contract: looser, Why: fmt.Sprintf("%s is not met (%s), and this accepts every case", d.Contract, firstFailed(rows))}
+			rows = again
+			break
 		}
 	}
-	return out, nil
+	if o.Declared != nil {
+		o.Declared(f.Op, d)
+	}
+	return rows, nil
+}
+
+// casesUnder are the cases of an operator under a contract.
+func casesUnder(s bench.Suite, f bench.Family, contract string) []bench.Case {
+	var out []bench.Case
+	for _, c := range s.Cases() {
+		if c.Family.Op == f.Op && c.Contract.Name == contract {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func firstFailed(rows []Row) string {
+	for _, r := range rows {
+		if r.Outcome == suite.Failed {
+			return r.Case.ID
+		}
+	}
+	return ""
+}
+
+// looser finds the contracts further down the list that accept every row which this one refuses.
+func (o Options) looser(ctx context.Context, s bench.Suite, f bench.Family, contract string, rows []Row, under bench.Candidate) []string {
+	refused := map[string]bool{}
+	for _, r := range rows {
+		if r.Outcome == suite.Failed {
+			refused[r.Case.RowID()] = true
+		}
+	}
+	at := slices.IndexFunc(f.Contracts, func(c numerics.Contract) bool { return c.Name == contract })
+	if len(refused) == 0 || at < 0 {
+		return nil
+	}
+	var out []string
+	for _, c := range f.Contracts[at+1:] {
+		tried, accepted := 0, true
+		for _, k := range casesUnder(s, f, c.Name) {
+			if !refused[k.RowID()] || !accepted {
+				continue
+			}
+			b, err := bench.New(k)
+			if err != nil {
+				return out
+			}
+			r, err := b.Judge(ctx, under)
+			tried++
+			accepted = err == nil && r.Accepted()
+		}
+		if accepted && tried == len(refused) {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+// One judges a candidate, nil for the built-in one, by a single case under the case's own contract.
+func (o Options) One(ctx context.Context, s bench.Suite, c bench.Case, under bench.Candidate) (Row, error) {
+	return o.judge(ctx, s, c, under)
 }
 
 // judge runs one case.
