@@ -37,14 +37,23 @@ func Assay(ctx context.Context) error {
 	return job(ctx, "./fidelity", "", "^TestMainJob$")
 }
 
-// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first.
+// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first. ASSAY_RESUME=<run folder> goes on with a run that was ended.
 func Live(ctx context.Context, y *bool) error {
 	return job(ctx, "./fidelity", "live", "^TestLive$", agreed(y)...)
 }
 
-// Bless records your server's answers as goldens, in ASSAY_GOLDENS or goldens/; -y does not ask first.
-func Bless(ctx context.Context, y *bool) error {
-	return job(ctx, "./fidelity", "live", "^TestLive$", append(agreed(y), "-update")...)
+// Bless records your server's answers as goldens, in ASSAY_GOLDENS or goldens/; -reason="..." is required, -y does not ask first.
+func Bless(ctx context.Context, y *bool, reason *string) error {
+	flags := append(agreed(y), "-update")
+	if reason != nil {
+		flags = append(flags, "-assay.reason="+*reason)
+	}
+	return job(ctx, "./fidelity", "live", "^TestLive$", flags...)
+}
+
+// Compare says whether the second of two URLs, or of two run folders, regressed against the first; -y does not ask first.
+func Compare(ctx context.Context, before, now string, y *bool) error {
+	return job(ctx, "./fidelity", "live", "^TestCompare$", append(agreed(y), "-assay.before="+before, "-assay.now="+now)...)
 }
 
 // Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in candidates.
@@ -52,7 +61,7 @@ func Kernels(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "", "^TestCases$")
 }
 
-// Gpu runs the kernel suites on the device of this machine.
+// Gpu judges the kernels of a device, a worker process started by ASSAY_CANDIDATE; without one it fails.
 func Gpu(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "gpu", "^TestGpu")
 }
