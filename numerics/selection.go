@@ -60,21 +60,25 @@ func (s Selection) Check(tieBreak string) (reason string, where int) {
 	if lowAt >= 0 && highAt >= 0 && !(low >= high) {
 		return fmt.Sprintf("index %d (score %.9g) is chosen and %d (score %.9g) is not, and their bounds do not meet", lowAt, s.Scores[lowAt], highAt, s.Scores[highAt]), highAt
 	}
-	return s.checkTies(tieBreak, in)
+	return s.checkTies(tieBreak, in, low)
 }
 
-func (s Selection) checkTies(tieBreak string, in []bool) (string, int) {
+// checkTies settles ties of a set that is exact otherwise: members and others can then only meet at the least member's score, low.
+func (s Selection) checkTies(tieBreak string, in []bool, low float64) (string, int) {
 	if tieBreak == "" || tieBreak == "any" || s.Eps != nil {
 		return "", -1
 	}
-	for i := range s.Scores {
-		for j := i + 1; j < len(s.Scores); j++ {
-			if s.Scores[i] != s.Scores[j] || in[i] == in[j] || !s.valid(i) || !s.valid(j) {
-				continue
+	early := tieBreak == "lowest-index" // members come first among equals
+	at := -1                            // an earlier one that should have gone the other way, if a later one is on the wrong side
+	for i, v := range s.Scores {
+		switch {
+		case v != low || !s.valid(i):
+		case in[i] != early:
+			if at < 0 {
+				at = i
 			}
-			if in[i] != (tieBreak == "lowest-index") {
-				return fmt.Sprintf("%d and %d have the same score, and the contract breaks ties by %s", i, j, tieBreak), i
-			}
+		case at >= 0:
+			return fmt.Sprintf("%d and %d have the same score, and the contract breaks ties by %s", at, i, tieBreak), at
 		}
 	}
 	return "", -1
