@@ -22,7 +22,7 @@ func aborts() probe {
 	return probe{
 		name: evidence.Aborts,
 		cost: func(r *Runner) Cost { return asks(8*reps(r), 400) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var before, rest []unit
 			for i := range reps(t.r) {
 				before = append(before, unit{id: t.id("before/%d", i), steps: []step{t.survivor("before")}})
@@ -30,11 +30,11 @@ func aborts() probe {
 					unit{id: t.id("during/%d", i), together: true, steps: []step{t.leaver(0), t.leaver(1), t.survivor("during"), t.survivorOf("during", "b")}},
 					unit{id: t.id("after/%d", i), steps: []step{t.leaver(0), t.survivor("after"), t.survivorOf("after", "b")}})
 			}
-			if _, err := t.take(before...); err != nil {
+			if _, err := t.take(ctx, before...); err != nil {
 				return err
 			}
 			for _, u := range rest { // each alone: who is beside whom is the question
-				if _, err := t.take(u); err != nil {
+				if _, err := t.take(ctx, u); err != nil {
 					return err
 				}
 			}

@@ -60,12 +60,12 @@ func accounting() probe {
 	}
 }
 
-func accountingRun(t *task) error {
+func accountingRun(ctx context.Context, t *task) error {
 	t.say("counter", t.r.counter)
 	got := map[string]int{}
 	for i, f := range forms("") {
 		// All forms have the same first word, so that their counts can be compared.
-		rs, err := t.take(one(t.id("%s", f.name), step{tokens: 60, make: func(_ context.Context, s salt) (ask, error) {
+		rs, err := t.take(ctx, one(t.id("%s", f.name), step{tokens: 60, make: func(_ context.Context, s salt) (ask, error) {
 			g := forms(salt{nonce: s.nonce}.word("accounting"))[i]
 			return ask{once: true, chat: endpoint.ChatRequest{Messages: g.messages, Tools: g.tools, Sampling: endpoint.Sampling{MaxTokens: 1}}}, nil
 		}}))
@@ -84,31 +84,31 @@ func accountingRun(t *task) error {
 			t.number(f.name, float64(n-base))
 		}
 	}
-	return t.againstTokenizer(got)
+	return t.againstTokenizer(ctx, got)
 }
 
 // againstTokenizer compares what the chat and the text route report with the tokenize route's counts.
-func (t *task) againstTokenizer(got map[string]int) error {
+func (t *task) againstTokenizer(ctx context.Context, got map[string]int) error {
 	r := t.r
 	if r.counter != "tokenize" {
 		return nil
 	}
 	text := salt{nonce: r.o.Nonce}.word("accounting") + ". Reply with the word ready."
 	if n, ok := got["plain"]; ok {
-		if want, err := r.tokenize(t, text); err == nil {
+		if want, err := r.tokenize(ctx, text); err == nil {
 			t.number("tokenize", float64(n-want))
 		}
 	}
 	if r.o.Survey.State("completions") != endpoint.Supported {
 		return nil
 	}
-	rs, err := t.take(one(t.id("raw"), step{tokens: 60, make: func(context.Context, salt) (ask, error) {
+	rs, err := t.take(ctx, one(t.id("raw"), step{tokens: 60, make: func(context.Context, salt) (ask, error) {
 		return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: text, Sampling: endpoint.Sampling{MaxTokens: 1}}}, nil
 	}}))
 	if err != nil || rs[0][0].Prompt < 0 {
 		return err
 	}
-	if want, err := r.o.Client.TokenizeText(t, text); err == nil && want.Supported {
+	if want, err := r.o.Client.TokenizeText(ctx, text); err == nil && want.Supported {
 		t.number("raw-tokenize", float64(rs[0][0].Prompt-want.Count))
 	}
 	return nil

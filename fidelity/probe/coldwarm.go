@@ -21,7 +21,7 @@ func coldWarm() probe {
 	return probe{
 		name: evidence.Warm,
 		cost: func(r *Runner) Cost { return asks(6*reps(r), warmTokens(r)) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			proof := "cached-tokens"
 			if t.r.o.Survey.State("cached-tokens") != endpoint.Supported {
@@ -31,7 +31,7 @@ func coldWarm() probe {
 			for i := range reps(t.r) {
 				units = append(units, t.warmUnit(i))
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			t.prefixes(rss)
 			return err
 		},

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
@@ -16,7 +17,7 @@ func cue() probe {
 			n := len(ways(r))
 			return asks(n*r.s.reps, r.s.longest).plus(asks(n*r.s.reps, 1024))
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			for i := range t.r.s.reps {
 				for _, w := range ways(t.r) {
@@ -30,7 +31,7 @@ func cue() probe {
 					units = append(units, one(t.id("short-%s/%d", w.arm, i), t.r.needleStep("short-"+w.arm, float64(w.spec.Length), w.spec, w.form)))
 				}
 			}
-			_, err := t.take(units...)
+			_, err := t.take(ctx, units...)
 			return err
 		},
 	}

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"context"
+
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/needle"
 )
@@ -21,7 +23,7 @@ func depthSweep() probe {
 	return probe{
 		name: evidence.Depth,
 		cost: func(r *Runner) Cost { return asks(r.s.reps*(len(depths(r))+len(tails)), r.s.longest) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			n := t.r.over()
 			t.number("length", float64(n))
 			var units []unit
@@ -42,7 +44,7 @@ func depthSweep() probe {
 					units = append(units, one(t.id("%s/%d", arm, i), t.r.needleStep(arm, 100*(1-float64(w)/float64(n)), spec, nil)))
 				}
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			t.keep(n, rss)
 			return err
 		},

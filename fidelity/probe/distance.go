@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"slices"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
@@ -19,7 +20,7 @@ func distance() probe {
 		cost: func(r *Runner) Cost {
 			return asks(r.s.reps*len(r.s.lengths), r.s.longest/2).plus(asks(r.s.reps*len(farther(r.s.longest)), r.s.longest))
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			r := t.r
 			long := r.over()
 			t.number("held-distance", heldDistance)
@@ -36,7 +37,7 @@ func distance() probe {
 					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(d), needle.Spec{Length: long, Depth: 1 - float64(d)/float64(long)}, nil)))
 				}
 			}
-			_, err := t.take(units...)
+			_, err := t.take(ctx, units...)
 			return err
 		},
 	}

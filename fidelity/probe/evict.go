@@ -25,11 +25,11 @@ func evictReturn() probe {
 		cost: func(r *Runner) Cost {
 			return asks(3, 1024).plus(asks(flood(r)/floodTokens+1, floodTokens)).times(reps(r))
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			t.number("flood-tokens", float64(flood(t.r)))
 			var returned, again float64
 			for i := range reps(t.r) { // one flood at a time
-				rss, err := t.take(t.evictUnit(i))
+				rss, err := t.take(ctx, t.evictUnit(i))
 				if err != nil {
 					return err
 				}

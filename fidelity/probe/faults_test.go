@@ -1,7 +1,6 @@
 package probe_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -93,10 +92,6 @@ func wrongIn(probe string, prefixes ...string) func(evidence.Set) bool {
 	}
 }
 
-func any2(a, b func(evidence.Set) bool) func(evidence.Set) bool {
-	return func(e evidence.Set) bool { return a(e) || b(e) }
-}
-
 func signs() map[string]sign {
 	return map[string]sign{
 		"head-cut":           smoke(kept(0.9), evidence.Length),
@@ -184,7 +179,7 @@ func warmBad(e evidence.Set) bool {
 
 func seeds() uint64 {
 	if v, _ := os.LookupEnv("ASSAY_BUDGET"); v == "full" {
-		return 20
+		return 4
 	}
 	return 1
 }
@@ -217,7 +212,7 @@ func TestEveryFaultShows(t *testing.T) {
 			for seed := range seeds() {
 				synctest.Test(t, func(t *testing.T) {
 					run := func(faults ...string) (evidence.Set, string) {
-						o := scripted.Options{Faults: faults, Seed: seed}
+						o := scripted.Options{Faults: faults, Seed: seed, Window: 16384}
 						if seeds() == 1 { // the smallest numbers, so that short prompts reach them
 							o.Window, o.Params = 4096, map[string]scripted.Params{k.Slug: smallest(k)}
 						}
@@ -234,7 +229,7 @@ func TestEveryFaultShows(t *testing.T) {
 					}
 				})
 			}
-			assert.LessOrEqual(t, missed, int(seeds()/20), fmt.Sprintf("missed of %d", seeds()))
+			assert.Zero(t, missed, "missed of %d", seeds())
 		})
 	}
 }

@@ -18,7 +18,7 @@ func firstToken() probe {
 		name: evidence.FirstToken,
 		skip: notIn(Smoke),
 		cost: func(r *Runner) Cost { return asks(reps(r), 150).plus(asks(reps(r), 150+2*lateWords)) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			t.number("late-words", lateWords)
 			var units []unit
 			for i := range reps(t.r) {
@@ -28,7 +28,7 @@ func firstToken() probe {
 					}}))
 				}
 			}
-			_, err := t.take(units...)
+			_, err := t.take(ctx, units...)
 			return err
 		},
 	}

@@ -12,7 +12,7 @@ func flatten() probe {
 	return probe{
 		name: evidence.Flat,
 		cost: func(r *Runner) Cost { return asks(depth(r), depth(r)*(turnTokens+40)/2+200).times(ledgers(r)) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			for i := range ledgers(t.r) {
 				for k := range depth(t.r) {
@@ -23,7 +23,7 @@ func flatten() probe {
 					}}))
 				}
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			for i, rs := range rss {
 				for _, v := range rs {
 					k := i%depth(t.r) + 1

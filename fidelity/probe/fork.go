@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
+	"strings"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -19,12 +20,12 @@ func fork() probe {
 	return probe{
 		name: evidence.Fork,
 		cost: func(r *Runner) Cost { return asks(4*r.s.reps, 1024).plus(asks(4, 300)) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			for i := range t.r.s.reps {
 				units = append(units, t.forkUnit(i))
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			replays := 0
 			for _, rs := range rss {
 				for i, v := range rs {
@@ -37,7 +38,7 @@ func fork() probe {
 			if err != nil || t.r.o.Budget == Smoke {
 				return err
 			}
-			_, err = t.take(t.pictures(0), t.pictures(1))
+			_, err = t.take(ctx, t.pictures(0), t.pictures(1))
 			return err
 		},
 	}
@@ -51,11 +52,12 @@ func (t *task) forkUnit(i int) unit {
 		u.steps = append(u.steps, step{arm: arm, tokens: n, make: func(_ context.Context, s salt) (ask, error) {
 			names := r.names(s, 2)
 			codes := []string{s.code("a"), s.code("b")}
-			text := s.word() + ". "
+			var b strings.Builder
+			b.WriteString(s.word() + ". ")
 			for j, name := range names {
-				text += r.filler(s, n/4, itoa(j)) + " " + needle.Sentence(name, codes[j]) + " "
+				b.WriteString(r.filler(s, n/4, itoa(j)) + " " + needle.Sentence(name, codes[j]) + " ")
 			}
-			text += r.filler(s, n/2, "end")
+			text := b.String() + r.filler(s, n/2, "end")
 			tail := k % 2
 			return ask{
 				chat:  chat(text + asked(names[tail])),

@@ -29,9 +29,9 @@ func indexer() probe {
 	}
 }
 
-func indexerRun(t *task) error {
+func indexerRun(ctx context.Context, t *task) error {
 	var l layout
-	rss, err := t.take(one(t.id("units"), step{tokens: 80, make: func(_ context.Context, s salt) (ask, error) {
+	rss, err := t.take(ctx, one(t.id("units"), step{tokens: 80, make: func(_ context.Context, s salt) (ask, error) {
 		text := s.word() + ". " + t.r.filler(s, 40)
 		return ask{once: true, native: func(ctx context.Context, c *endpoint.Client) (Verdict, endpoint.Exchange, error) {
 			all, n, x, err := t.selections(ctx, c, text, -1)
@@ -66,7 +66,7 @@ func indexerRun(t *task) error {
 	for i := range t.r.s.reps {
 		units = append(units, one(t.id("%d", i), t.selected(l)))
 	}
-	rss, err = t.take(units...)
+	rss, err = t.take(ctx, units...)
 	for _, rs := range rss {
 		for _, v := range rs {
 			for k := range l.layers {

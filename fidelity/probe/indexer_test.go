@@ -140,10 +140,10 @@ func (n native) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "/tokenize":
 		out = map[string]any{"count": len(tokensOf(in.Prompt)), "tokens": make([]int, len(tokensOf(in.Prompt))), "max_model_len": 4096}
 	default:
-		return &http.Response{StatusCode: 404, Body: io.NopCloser(strings.NewReader("{}")), Header: http.Header{}, Request: r}, nil
+		return &http.Response{StatusCode: http.StatusNotFound, Body: io.NopCloser(strings.NewReader("{}")), Header: http.Header{}, Request: r}, nil
 	}
 	data, err := json.Marshal(out)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(data)), Header: http.Header{"Content-Type": {"application/json"}}, Request: r}, err
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(data)), Header: http.Header{"Content-Type": {"application/json"}}, Request: r}, err
 }
 
 func TestIndexer(t *testing.T) {

@@ -46,7 +46,7 @@ func ladder() probe {
 			}
 			return c
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			for _, n := range t.r.s.clients {
 				for _, g := range rungs(t.r.o.Budget) {
 					if n == 1 && (g.prefix == "shared" || g.size == "unequal") {
@@ -56,7 +56,7 @@ func ladder() probe {
 					for i := range rounds(t.r, n) {
 						units = append(units, t.rungUnit(n, g, i))
 					}
-					if _, err := t.take(units...); err != nil {
+					if _, err := t.take(ctx, units...); err != nil {
 						return err
 					}
 				}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -37,10 +38,10 @@ type point struct {
 	share  float64
 }
 
-func lengthRun(t *task) error {
+func lengthRun(ctx context.Context, t *task) error {
 	var points []point
 	for _, n := range t.r.s.lengths {
-		p, ok, err := t.lengthPoint(n, t.r.s.reps, false)
+		p, ok, err := t.lengthPoint(ctx, n, t.r.s.reps, false)
 		if err != nil {
 			return err
 		}
@@ -57,7 +58,7 @@ func lengthRun(t *task) error {
 		if hi-lo <= edgeWidth {
 			break
 		}
-		p, ok, err := t.lengthPoint((lo+hi)/2, edgeReps(t.r), true)
+		p, ok, err := t.lengthPoint(ctx, (lo+hi)/2, edgeReps(t.r), true)
 		if err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func lengthRun(t *task) error {
 	return nil
 }
 
-func (t *task) lengthPoint(n, reps int, exact bool) (point, bool, error) {
+func (t *task) lengthPoint(ctx context.Context, n, reps int, exact bool) (point, bool, error) {
 	arm := func(tokens int) step {
 		spec := needle.Spec{Length: tokens, Depth: 0.1}
 		if exact {
@@ -91,7 +92,7 @@ func (t *task) lengthPoint(n, reps int, exact bool) (point, bool, error) {
 	for i := range reps { // a token apart: a fault of one residue must not pass for one of length
 		units = append(units, one(t.id("len-%d/%d", n, i), arm(n-i)))
 	}
-	rss, err := t.take(units...)
+	rss, err := t.take(ctx, units...)
 	t.keep(n, rss)
 	share, runs := rate(rss)
 	return point{n, share}, runs > 0, err

@@ -19,8 +19,8 @@ func logprobs() probe {
 			}
 			return ""
 		},
-		run: func(t *task) error {
-			rss, err := t.take(one(t.id("spread"), step{tokens: 120, make: func(_ context.Context, s salt) (ask, error) {
+		run: func(ctx context.Context, t *task) error {
+			rss, err := t.take(ctx, one(t.id("spread"), step{tokens: 120, make: func(_ context.Context, s salt) (ask, error) {
 				q := chat(s.word() + ". Write a story of two sentences.")
 				q.MaxTokens, q.TopLogprobs = 48, t.r.o.Survey.Logprobs()
 				return ask{chat: q, once: true, judge: func(a endpoint.Answer) Verdict {
@@ -35,9 +35,9 @@ func logprobs() probe {
 			}
 			switch {
 			case t.r.o.Survey.Identity.Kind == endpoint.KindSGLang && t.r.o.Survey.State("prompt-logprobs") == endpoint.Supported:
-				return t.rescore(t.nativeScore)
+				return t.rescore(ctx, t.nativeScore)
 			case t.r.o.Survey.State("echo") == endpoint.Supported:
-				return t.rescore(t.echoScore)
+				return t.rescore(ctx, t.echoScore)
 			}
 			t.say("prefill-decode", "unmeasured: the server gives no log-probabilities of a prompt")
 			return nil
@@ -62,10 +62,10 @@ func spread(tokens []endpoint.Token) map[string]float64 {
 type scorer func(i int) unit
 
 // rescore takes the largest difference between a token's log-probability when it was decoded and as part of a prompt.
-func (t *task) rescore(score scorer) error {
+func (t *task) rescore(ctx context.Context, score scorer) error {
 	worst, measured := 0.0, false
 	for i := range t.r.s.reps {
-		rss, err := t.take(score(i))
+		rss, err := t.take(ctx, score(i))
 		if err != nil {
 			return err
 		}

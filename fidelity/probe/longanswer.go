@@ -35,7 +35,7 @@ func longAnswer() probe {
 		name: evidence.LongAnswer,
 		skip: notIn(Smoke),
 		cost: func(r *Runner) Cost { return asks(reps(r), 5*countTo(r)).plus(asks(reps(r), after(r)+5*countTo(r))) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			n := countTo(t.r)
 			t.number("asked", float64(n))
 			var units []unit
@@ -56,7 +56,7 @@ func longAnswer() probe {
 					}}))
 				}
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			t.long(rss, n)
 			return err
 		},

@@ -34,7 +34,7 @@ func overLimit() probe {
 			}
 			return ""
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			w := t.r.o.Survey.Window.N
 			for _, size := range []struct {
 				name   string
@@ -44,18 +44,18 @@ func overLimit() probe {
 					t.say(size.name, "left out: the text is too short")
 					continue
 				}
-				if err := t.limit(size.name, size.tokens); err != nil {
+				if err := t.limit(ctx, size.name, size.tokens); err != nil {
 					return err
 				}
 			}
-			return t.share(w * 2 / 5)
+			return t.share(ctx, w*2/5)
 		},
 	}
 }
 
 // share asks three prompts of two fifths of the window at once: each fits, and all together do where each has a window of
 // its own.
-func (t *task) share(tokens int) error {
+func (t *task) share(ctx context.Context, tokens int) error {
 	u := unit{id: t.id("together"), together: true}
 	for i := range 3 {
 		u.steps = append(u.steps, step{arm: "together", at: float64(tokens), tokens: tokens, make: func(ctx context.Context, s salt) (ask, error) {
@@ -67,17 +67,17 @@ func (t *task) share(tokens int) error {
 			return needleAsk(p, nil), nil
 		}})
 	}
-	_, err := t.take(u)
+	_, err := t.take(ctx, u)
 	return err
 }
 
-func (t *task) limit(size string, tokens int) error {
+func (t *task) limit(ctx context.Context, size string, tokens int) error {
 	reported, said := -1, map[string]bool{}
 	for _, part := range []struct {
 		name  string
 		depth float64
 	}{{"head", 0.02}, {"middle", 0.5}, {"tail", 0.99}} {
-		rss, err := t.take(one(t.id("%s-%s", size, part.name), t.limitStep(size, part.name, tokens, part.depth)))
+		rss, err := t.take(ctx, one(t.id("%s-%s", size, part.name), t.limitStep(size, part.name, tokens, part.depth)))
 		if err != nil {
 			return err
 		}

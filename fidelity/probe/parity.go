@@ -16,7 +16,7 @@ func parity() probe {
 	return probe{
 		name: evidence.Parity,
 		cost: func(r *Runner) Cost { return asks(2*reps(r), 250) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			for i := range reps(t.r) {
 				u := unit{id: t.id("%d", i)}
@@ -27,7 +27,7 @@ func parity() probe {
 				}
 				units = append(units, u)
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			differing, replaced := 0, 0.0
 			for _, rs := range rss {
 				if len(rs) != 2 {

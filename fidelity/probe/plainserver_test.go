@@ -20,7 +20,7 @@ type plain struct{ http.RoundTripper }
 
 func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/tokenize") {
-		return &http.Response{StatusCode: 404, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 	}
 	return p.RoundTripper.RoundTrip(r)
 }
@@ -28,7 +28,7 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 // Without a tokenize route lengths are estimates, a cut is told all the same, and exact lengths come by usage.
 func TestWithoutTokenizer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		run := func(faults ...string) evidence.Set {
+		run := func(only []string, faults ...string) evidence.Set {
 			s := serve(t, scripted.Options{Window: 4096, Faults: faults})
 			c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Model: "scripted", Transport: plain{s.engine.Transport()}})
 			require.NoError(t, err)
@@ -36,16 +36,15 @@ func TestWithoutTokenizer(t *testing.T) {
 			s.o.Survey, err = c.Survey(t.Context(), "plain")
 			require.NoError(t, err)
 			require.NotEqual(t, endpoint.Supported, s.o.Survey.State("tokenize"))
-			s.o.Only = []string{evidence.Accounting, evidence.Length, evidence.Shift, evidence.Warm}
-			s.o.Budget = "standard"
+			s.o.Only, s.o.Budget = only, "standard"
 			return s.run(t, nil)
 		}
-		healthy := run()
+		healthy := run([]string{evidence.Accounting, evidence.Length, evidence.Warm})
 		assert.Empty(t, wrong(healthy))
 		assert.Equal(t, "estimated", healthy.Words["accounting/counter"])
 		assert.InDelta(t, 1, num(healthy, evidence.Accounting, "kept-least"), 0.1)
-		cut := run("head-cut")
+		cut := run([]string{evidence.Length}, "head-cut")
 		assert.Less(t, num(cut, evidence.Accounting, "kept-least"), 0.7)
-		assert.Positive(t, num(run("phase"), evidence.Shift, "modulus"))
+		assert.Positive(t, num(run([]string{evidence.Shift}, "phase"), evidence.Shift, "modulus"))
 	})
 }

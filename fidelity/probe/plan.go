@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,7 +78,7 @@ type probe struct {
 	cost func(r *Runner) Cost
 	// skip is why it cannot run on this server, empty where it can.
 	skip func(r *Runner) string
-	run  func(t *task) error
+	run  func(ctx context.Context, t *task) error
 }
 
 // Plan lists the probes with their cost. It sends nothing.

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"context"
+
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/needle"
 )
@@ -12,7 +14,7 @@ func repeats() probe {
 	return probe{
 		name: evidence.Repeats,
 		cost: func(r *Runner) Cost { return asks(2*reps(r), r.s.longest) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			n := t.r.over()
 			t.number("length", float64(n))
 			spec := needle.Spec{Length: n, Placement: needle.Spread, Repeat: 8}
@@ -24,7 +26,7 @@ func repeats() probe {
 						return replaceQuestion(p, needle.Sentence(p.Truth.Name, p.Truth.Code)+" "+p.Text[max(0, question(p)):]), p.Truth
 					})))
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			t.keep(n, rss)
 			return err
 		},

@@ -68,7 +68,7 @@ func (r *Runner) all(ctx context.Context) error {
 			r.set.Leave(p.name, why)
 			continue
 		}
-		err := p.run(&task{Context: ctx, r: r, probe: p.name})
+		err := p.run(ctx, &task{r: r, probe: p.name})
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -86,7 +86,6 @@ func (r *Runner) all(ctx context.Context) error {
 
 // task is one probe at work.
 type task struct {
-	context.Context
 	r     *Runner
 	probe string
 }
@@ -104,9 +103,9 @@ var errLedger = errors.New("the ledger cannot be written")
 
 // take runs cases, at most Parallel at once, counts their answers in order, and returns them, nil for a case that was not
 // done. Cases of an earlier run are not asked again. On error the cases that were done are counted all the same.
-func (t *task) take(units ...unit) ([][]Record, error) {
+func (t *task) take(ctx context.Context, units ...unit) ([][]Record, error) {
 	out := make([][]Record, len(units))
-	ctx, cancel := context.WithCancelCause(t.Context)
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slots := make(chan struct{}, t.r.o.Parallel)
 	var wg sync.WaitGroup

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
@@ -14,36 +15,36 @@ func sampling() probe {
 	return probe{
 		name: evidence.Sampling,
 		cost: func(r *Runner) Cost { return asks(3*n(r)+5+2*facts(r), 90) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			for _, arm := range []struct {
 				name   string
 				fields map[string]any
 			}{
 				{"0", map[string]any{"temperature": 0}}, {"1", map[string]any{"temperature": 1}}, {"omitted", nil},
 			} {
-				if err := t.distinct(arm.name, n(t.r), arm.fields); err != nil {
+				if err := t.distinct(ctx, arm.name, n(t.r), arm.fields); err != nil {
 					return err
 				}
 			}
 			t.number("asked", float64(n(t.r)))
-			if err := t.thoughts(); err != nil {
+			if err := t.thoughts(ctx); err != nil {
 				return err
 			}
-			return t.repeatedDigits()
+			return t.repeatedDigits(ctx)
 		},
 	}
 }
 
 func facts(r *Runner) int { return max(4, r.s.reps) }
 
-func (t *task) distinct(name string, n int, fields map[string]any) error {
+func (t *task) distinct(ctx context.Context, name string, n int, fields map[string]any) error {
 	u := unit{id: t.id("distinct-%s", name)}
 	for range n {
 		u.steps = append(u.steps, step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
 			return ask{once: true, post: t.exact(s.word()+". Write a story of two sentences.", 40, fields)}, nil
 		}})
 	}
-	rss, err := t.take(u)
+	rss, err := t.take(ctx, u)
 	texts := map[string]bool{}
 	for _, rs := range rss {
 		for _, v := range rs {
@@ -64,16 +65,14 @@ func (t *task) distinct(name string, n int, fields map[string]any) error {
 // exact is a chat request with these fields and no others.
 func (t *task) exact(text string, tokens int, fields map[string]any) map[string]any {
 	out := map[string]any{"model": t.r.o.Client.Model(), "messages": user(text), "max_tokens": tokens}
-	for k, v := range fields {
-		out[k] = v
-	}
+	maps.Copy(out, fields)
 	return out
 }
 
 // thoughts compares the default with the switch thrown either way: effort and template arguments are left out at first.
-func (t *task) thoughts() error {
+func (t *task) thoughts(ctx context.Context) error {
 	for _, arm := range []string{"default", "on", "off", "effort-low", "effort-high"} {
-		rs, err := t.take(one(t.id("thoughts-%s", arm), step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
+		rs, err := t.take(ctx, one(t.id("thoughts-%s", arm), step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
 			q := chat(s.word() + ". " + sane[0][0])
 			if effort, ok := strings.CutPrefix(arm, "effort-"); ok {
 				q.Extra = map[string]any{"reasoning_effort": effort}
@@ -94,7 +93,7 @@ func (t *task) thoughts() error {
 
 // repeatedDigits asks for codes in which digits repeat, with every field of sampling given and with none: a hidden penalty on
 // repetition changes such codes.
-func (t *task) repeatedDigits() error {
+func (t *task) repeatedDigits(ctx context.Context) error {
 	var units []unit
 	for i := range facts(t.r) {
 		for _, arm := range []string{"explicit", "omitted"} {
@@ -110,6 +109,6 @@ func (t *task) repeatedDigits() error {
 			}}))
 		}
 	}
-	_, err := t.take(units...)
+	_, err := t.take(ctx, units...)
 	return err
 }

@@ -21,9 +21,9 @@ func sanity() probe {
 	return probe{
 		name: evidence.Sanity,
 		cost: func(*Runner) Cost { return asks(len(sane), 40) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			for i := range sane { // alone: company is what other probes ask about
-				if _, err := t.take(sanityUnit(t.id("q%d", i), fmt.Sprintf("q%d", i), i)); err != nil {
+				if _, err := t.take(ctx, sanityUnit(t.id("q%d", i), fmt.Sprintf("q%d", i), i)); err != nil {
 					return err
 				}
 			}

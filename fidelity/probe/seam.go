@@ -24,14 +24,14 @@ func chunks(r *Runner) []int {
 
 // seam asks for needles on a seam and beside it, in prompts of one length, and again with other needles where only those
 // on the seam are lost.
-func (t *task) seam(chunk int) error {
+func (t *task) seam(ctx context.Context, chunk int) error {
 	for try := range 2 {
 		var units []unit
 		for _, off := range seamOffsets {
 			arm := "seam-" + itoa(chunk) + "-" + itoa(off)
 			units = append(units, one(t.id("%s/%d", arm, try), t.r.seamStep(arm, chunk, off, try)))
 		}
-		rss, err := t.take(units...)
+		rss, err := t.take(ctx, units...)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ func selfNoise() probe {
 	return probe{
 		name: evidence.SelfNoise,
 		cost: func(r *Runner) Cost { return asks(asked(r), 80) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			u := unit{id: t.id("facts")}
 			for range asked(t.r) {
 				u.steps = append(u.steps, step{arm: "facts", tokens: 80, make: func(_ context.Context, s salt) (ask, error) {
@@ -32,7 +32,7 @@ func selfNoise() probe {
 					}}, nil
 				}})
 			}
-			rss, err := t.take(u)
+			rss, err := t.take(ctx, u)
 			texts := map[string]bool{}
 			low, high := math.Inf(1), math.Inf(-1)
 			for _, rs := range rss {

@@ -34,11 +34,11 @@ func (r *Runner) step(ctx context.Context, u unit, i int) (Record, error) {
 		return v, nil
 	}
 	if q.native != nil {
-		x, err := endpoint.Exchange{}, error(nil)
 		r.mu.Lock()
 		r.requests++
 		r.mu.Unlock()
-		v.Verdict, x, err = q.native(ctx, r.o.Client)
+		verdict, x, err := q.native(ctx, r.o.Client)
+		v.Verdict = verdict
 		if v.Tries = x.Tries; err != nil {
 			v.Error = cutText(r.o.Client.Redact(err.Error()))
 		}

@@ -18,12 +18,12 @@ func sessions() probe {
 			}
 			return notIn(Smoke)(r)
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			for k := range n(t.r) {
 				units = append(units, t.sessionUnit(k))
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			good, bad, mixed := 0, 0, 0
 			for _, rs := range rss {
 				switch share, runs := rate([][]Record{rs}); {

@@ -24,12 +24,12 @@ func shift() probe {
 			}
 			return c
 		},
-		run: func(t *task) error {
-			if err := t.residues(); err != nil {
+		run: func(ctx context.Context, t *task) error {
+			if err := t.residues(ctx); err != nil {
 				return err
 			}
 			for _, n := range chunks(t.r) {
-				if err := t.seam(n); err != nil {
+				if err := t.seam(ctx, n); err != nil {
 					return err
 				}
 			}
@@ -63,7 +63,7 @@ func (r *Runner) shifted(arm, series string, tokens int, pad needle.Pad) step {
 }
 
 // residues asks at consecutive lengths around a multiple of 256.
-func (t *task) residues() error {
+func (t *task) residues(ctx context.Context) error {
 	r := t.r
 	base := max(control, r.under(1032)-8)
 	t.number("base", float64(base))
@@ -79,7 +79,7 @@ func (t *task) residues() error {
 		units = append(units, one(t.id("%s", arm), r.shifted(arm, "back", base+k, needle.PadBack)))
 		lengths = append(lengths, base+k)
 	}
-	rss, err := t.take(units...)
+	rss, err := t.take(ctx, units...)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (t *task) residues() error {
 	}
 	m, residue, ok := modulus(failed)
 	if len(bad) == 1 {
-		m, residue, ok, err = t.follow(bad[0])
+		m, residue, ok, err = t.follow(ctx, bad[0])
 	} else if ok {
-		ok, err = t.confirm(m, residue, base)
+		ok, err = t.confirm(ctx, m, residue, base)
 	}
 	if err == nil && ok {
 		t.number("modulus", float64(m))
@@ -139,7 +139,7 @@ next:
 }
 
 // confirm asks for other needles at two further lengths of the residue and at two beside it.
-func (t *task) confirm(m, residue, base int) (bool, error) {
+func (t *task) confirm(ctx context.Context, m, residue, base int) (bool, error) {
 	var units []unit
 	for i := range 4 {
 		n := base + (residue-base%m+m)%m + m*(3+2*(i/2))
@@ -148,7 +148,7 @@ func (t *task) confirm(m, residue, base int) (bool, error) {
 		}
 		units = append(units, one(t.id("confirm/%d", i), t.r.shifted("", "confirm-"+itoa(i), n, needle.PadFront)))
 	}
-	rss, err := t.take(units...)
+	rss, err := t.take(ctx, units...)
 	if err != nil {
 		return false, err
 	}
@@ -161,12 +161,12 @@ func (t *task) confirm(m, residue, base int) (bool, error) {
 }
 
 // follow looks for the modulus of a single failing length: the smallest distance at which it fails again, twice.
-func (t *task) follow(length int) (m, residue int, ok bool, err error) {
+func (t *task) follow(ctx context.Context, length int) (m, residue int, ok bool, err error) {
 	for _, m := range moduli {
 		if t.r.edge > 0 && length+2*m > t.r.edge {
 			break
 		}
-		rss, err := t.take(
+		rss, err := t.take(ctx,
 			one(t.id("follow/%d", m), t.r.shifted("", "follow", length+m, needle.PadFront)),
 			one(t.id("follow/%d-twice", m), t.r.shifted("", "follow-twice", length+2*m, needle.PadFront)))
 		if err != nil {

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"context"
+
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
 
@@ -13,7 +15,7 @@ func soak() probe {
 	return probe{
 		name: evidence.Soak,
 		cost: func(r *Runner) Cost { return asks(blocks(r)*block, 200) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			for k := range blocks(t.r) {
 				var units []unit
 				for i := range block {
@@ -25,7 +27,7 @@ func soak() probe {
 					u.steps[0].at = float64(k * block)
 					units = append(units, u)
 				}
-				if _, err := t.take(units...); err != nil {
+				if _, err := t.take(ctx, units...); err != nil {
 					return err
 				}
 			}

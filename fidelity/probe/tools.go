@@ -29,7 +29,7 @@ func tools() probe {
 		name: evidence.Tools,
 		skip: notIn(Smoke),
 		cost: func(r *Runner) Cost { return asks(2*calls(r)+2*r.s.reps, 300) },
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			add := func(arm string, n int) {
 				for i := range n {
@@ -42,7 +42,7 @@ func tools() probe {
 			add("copy-stream", calls(t.r))
 			add("parallel", t.r.s.reps)
 			add("cut", t.r.s.reps)
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			var asked, came, broken float64
 			for _, rs := range rss {
 				for _, v := range rs {

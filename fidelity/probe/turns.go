@@ -30,13 +30,13 @@ func turns() probe {
 			n := depth(r)
 			return asks(n, n*(turnTokens+60)/2+200).times(ledgers(r)).plus(asks(len(histories), 5*turnTokens).times(ledgers(r)))
 		},
-		run: func(t *task) error {
+		run: func(ctx context.Context, t *task) error {
 			t.number("turns", float64(depth(t.r)))
 			var units []unit
 			for i := range ledgers(t.r) {
 				units = append(units, t.ledgerUnit(i))
 			}
-			rss, err := t.take(units...)
+			rss, err := t.take(ctx, units...)
 			for _, rs := range rss {
 				for k, v := range rs {
 					v.Arm, v.At = "turn-"+itoa(k+1), float64(k+1)
@@ -54,7 +54,7 @@ func turns() probe {
 					}}))
 				}
 			}
-			_, err = t.take(units...)
+			_, err = t.take(ctx, units...)
 			return err
 		},
 	}
