@@ -5,7 +5,7 @@ import "math"
 // fullRun is the failing run of a live server with every part that a report can have.
 func fullRun() Run {
 	r := failingRun()
-	r.Facts = r.Facts[:1]
+	r.Facts, r.Findings = r.Facts[:1], r.Findings[:2]
 	r.Diagnosis = &Diagnosis{
 		Verdict: "fault", Text: "sparse-selection",
 		Classes: []Class{
@@ -98,7 +98,7 @@ func kernelsRun() Run {
 	f := Finding{
 		Case: "kernels/sparse-attention/decode/page-64", Class: "output", State: Lost, Claim: "the output MUST equal the oracle within the bound",
 		Got: "rho 31 at [3, 8]", Expected: "rho at most 1", Likely: "page stride   (rivals: split-K merge)", Repro: "python3 artifacts/run/0001/repro.py",
-		Pictures: []Picture{picture(12, 16, 4), picture(40, 160, 8)},
+		Pictures: []Picture{picture(12, 16, 4), picture(8, 160, 8)},
 	}
 	return Run{
 		Title: "candidate numpy", Verdict: Verdict{Code: 1, Text: "1 of 600 cases differs"}, Findings: []Finding{f},
