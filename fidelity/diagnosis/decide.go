@@ -183,7 +183,7 @@ func (c channel) finding(j judged, sym answer, rivals []string) Finding {
 			add("not settled: " + j.when[i].words)
 		}
 	}
-	if len(rivals) > 0 || !j.holds() {
+	if len(rivals) > 0 || !j.holds() || f.Confidence.P > alpha {
 		f.Confidence.Grade = Likely
 	}
 	return f

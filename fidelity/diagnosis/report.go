@@ -102,7 +102,6 @@ func (r Report) Ranked() []string {
 
 // Line is the verdict in one line.
 func (r Report) Line() string {
-	ranked := r.Ranked()
 	switch r.Verdict {
 	case Clean:
 		if len(r.Unmeasured) > 0 {
@@ -111,14 +110,27 @@ func (r Report) Line() string {
 		return "clean"
 	case Unmeasured:
 		return "unmeasured: " + strings.Join(r.Unmeasured, "; ")
-	case Ambiguous:
-		return "ambiguous: " + strings.Join(ranked, " or ")
 	}
-	var classes []string
+	var parts []string
 	for _, f := range r.Findings {
-		if !f.Note {
-			classes = append(classes, f.Class)
+		switch {
+		case f.Note:
+		case len(f.Rivals) == 0:
+			parts = append(parts, f.Class)
+		default:
+			parts = append(parts, strings.Join(append([]string{f.Class}, f.Rivals...), " or "))
 		}
 	}
-	return strings.Join(classes, " and ")
+	if len(parts) > 1 {
+		for i, p := range parts {
+			if strings.Contains(p, " or ") {
+				parts[i] = "(" + p + ")"
+			}
+		}
+	}
+	line := strings.Join(parts, " and ")
+	if r.Verdict == Ambiguous {
+		line = "ambiguous: " + line
+	}
+	return line
 }

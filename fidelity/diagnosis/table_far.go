@@ -183,6 +183,7 @@ func farChannel() channel {
 				when:     []clause{wrongAre("the wrong answers are near misses", 0.6, "near-miss"), tailRight, noModulus, whole},
 				splitter: "the KV dtype: near misses go with a wider one",
 				next:     Flag{SGLang: "--kv-cache-dtype auto", VLLM: "--kv-cache-dtype auto", LlamaCpp: "-ctk f16 -ctv f16"},
+				covers:   []string{"ladder", "ladder-shared"},
 			},
 			{
 				class: "sparse-selection", says: "far text is chosen, not read: what resembles the question is found, and copies win the lottery", reads: []string{evidence.Cue, evidence.Repeats},

@@ -24,6 +24,18 @@ func (r *reading) rungs() []float64 {
 // ladder pools the arms of some clients whose names have every part and not one of the others.
 func (r *reading) ladder(what string, keep func(clients float64) bool, parts ...string) group {
 	return r.all(what, evidence.Ladder, func(a evidence.Arm) bool {
+		longest := 384.0 // tokens of the longest prompt of such an arm, question and frame included
+		switch {
+		case strings.Contains(a.Name, "-shared-unequal-"):
+			longest = 1152
+		case strings.Contains(a.Name, "-unequal-"):
+			longest = 832
+		case strings.Contains(a.Name, "-shared-"):
+			longest = 448
+		}
+		if r.edge > 0 && r.edge < longest {
+			return false // lengths beyond the edge are lost alone as well
+		}
 		for _, p := range parts {
 			if not, ok := strings.CutPrefix(p, "!"); ok {
 				if strings.Contains(a.Name+"-", "-"+not+"-") {
