@@ -18,7 +18,7 @@ const calibration = 300
 // long prompt by the usage of a request would cost its whole prefill, and would believe a server that cuts
 // prompts. Exact lengths, where they matter, are then counted by usage.
 func (r *Runner) prepare(ctx context.Context) error {
-	r.rough = needle.Builder{Haystack: r.o.Haystack, Count: r.tokenize}
+	r.rough = needle.Builder{Haystack: r.o.Haystack, Count: r.tokenize, Bucket: r.o.Bucket}
 	r.counter = "tokenize"
 	if r.o.Survey.State("tokenize") != endpoint.Supported {
 		r.counter = "estimated"

@@ -68,8 +68,11 @@ func ladder() probe {
 
 // rounds gives small rungs as many answers as large ones need to show a rate of one in twelve.
 func rounds(r *Runner, clients int) int {
-	if clients <= 2 {
+	switch {
+	case clients <= 2:
 		return 2 * r.s.rounds
+	case clients > 4:
+		return (r.s.rounds + 1) / 2
 	}
 	return r.s.rounds
 }

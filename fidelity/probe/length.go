@@ -24,7 +24,7 @@ func lengthSweep() probe {
 			for _, n := range r.s.lengths {
 				c = c.plus(asks(r.s.reps, n))
 			}
-			return c.plus(asks(edgeSteps*edgeReps(r), r.s.longest*3/4))
+			return c.plus(asks((edgeSteps+2)*edgeReps(r), r.s.longest))
 		},
 		run: lengthRun,
 	}
@@ -41,7 +41,7 @@ type point struct {
 func lengthRun(ctx context.Context, t *task) error {
 	var points []point
 	for _, n := range t.r.s.lengths {
-		p, ok, err := t.lengthPoint(ctx, n, t.r.s.reps, false)
+		p, ok, err := t.lengthPoint(ctx, n, t.r.s.reps, "")
 		if err != nil {
 			return err
 		}
@@ -53,12 +53,17 @@ func lengthRun(ctx context.Context, t *task) error {
 	if !ok {
 		return nil
 	}
+	// A weak model misses some of three anywhere: the length that failed is asked once more before and after.
+	if ok, err := t.confirmed(ctx, hi, "again"); !ok || err != nil {
+		return err
+	}
+	first := hi
 	t.r.edge = (lo + hi) / 2
 	for range edgeSteps {
 		if hi-lo <= edgeWidth {
 			break
 		}
-		p, ok, err := t.lengthPoint(ctx, (lo+hi)/2, edgeReps(t.r), true)
+		p, ok, err := t.lengthPoint(ctx, (lo+hi)/2, edgeReps(t.r), "edge")
 		if err != nil {
 			return err
 		}
@@ -72,6 +77,12 @@ func lengthRun(ctx context.Context, t *task) error {
 		}
 		t.r.edge = (lo + hi) / 2
 	}
+	if hi == first {
+		if ok, err := t.confirmed(ctx, hi, "once-more"); !ok || err != nil {
+			t.r.edge = 0
+			return err
+		}
+	}
 	t.number("edge", float64(t.r.edge))
 	t.number("edge-width", float64(hi-lo))
 	if c := Cliffs(t.r.edge, (hi-lo+1)/2, t.r.o.Known, t.r.o.Survey.Window.N); len(c) > 0 {
@@ -80,22 +91,31 @@ func lengthRun(ctx context.Context, t *task) error {
 	return nil
 }
 
-func (t *task) lengthPoint(ctx context.Context, n, reps int, exact bool) (point, bool, error) {
+func (t *task) lengthPoint(ctx context.Context, n, reps int, round string) (point, bool, error) {
 	arm := func(tokens int) step {
 		spec := needle.Spec{Length: tokens, Depth: 0.1}
-		if exact {
+		if round == "edge" {
 			return t.r.sized("len-"+itoa(n), float64(n), tokens, spec)
 		}
 		return t.r.needleStep("len-"+itoa(n), float64(n), spec, nil)
 	}
 	var units []unit
 	for i := range reps { // a token apart: a fault of one residue must not pass for one of length
-		units = append(units, one(t.id("len-%d/%d", n, i), arm(n-i)))
+		units = append(units, one(t.id("len-%d/%s%d", n, round, i), arm(n-i)))
 	}
 	rss, err := t.take(ctx, units...)
 	t.keep(n, rss)
 	share, runs := rate(rss)
 	return point{n, share}, runs > 0, err
+}
+
+// confirmed asks more at a length that failed: over all of its answers at most half may be right.
+func (t *task) confirmed(ctx context.Context, n int, round string) (bool, error) {
+	if _, _, err := t.lengthPoint(ctx, n, edgeReps(t.r), round); err != nil {
+		return false, err
+	}
+	a, ok := t.r.set.Arm(t.probe, "len-"+itoa(n))
+	return ok && 2*a.Right <= a.Runs, nil
 }
 
 // bracket finds the two neighbouring lengths between which the answers fall from right (each shorter one 2 of 3) to

@@ -36,6 +36,7 @@ type Options struct {
 	Survey   endpoint.Survey                              // of that client; a zero one leaves out what needs a capability
 	Fresh    func() (*endpoint.Client, error)             // a client with a connection of its own; nil leaves out the probe of sessions
 	Haystack *needle.Haystack                             // text around the needles
+	Bucket   func(word string) int                        // as in needle.Builder, for tokenizers that confuse words; nil: none
 	Budget   Budget                                       // empty: standard
 	Seed     uint64                                       // another seed is another set of questions
 	Nonce    string                                       // differs between runs; required, unless the ledger has one

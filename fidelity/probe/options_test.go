@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 			}
 		}
 		assert.Contains(t, strings.Join(plan.Lines(1000), "\n"), "min")
-		assert.InDelta(t, float64(plan.Cost().Tokens)/1000, plan.Time(1000).Seconds(), 1e-6)
+		assert.Equal(t, int64(plan.Cost().Tokens), plan.Time(1000).Milliseconds())
 	}
 	assert.Equal(t, before, s.o.Client.Requests(), "a plan sends nothing")
 }

@@ -42,7 +42,9 @@ func TestWithoutTokenizer(t *testing.T) {
 		healthy := run([]string{evidence.Accounting, evidence.Length, evidence.Warm})
 		assert.Empty(t, wrong(healthy))
 		assert.Equal(t, "estimated", healthy.Words["accounting/counter"])
-		assert.InDelta(t, 1, num(healthy, evidence.Accounting, "kept-least"), 0.1)
+		least := num(healthy, evidence.Accounting, "kept-least") // estimates of whole prompts err by some per cent, a cut by half
+		assert.Greater(t, least, 0.9)
+		assert.Less(t, least, 1.1)
 		cut := run([]string{evidence.Length}, "head-cut")
 		assert.Less(t, num(cut, evidence.Accounting, "kept-least"), 0.7)
 		assert.Positive(t, num(run([]string{evidence.Shift}, "phase"), evidence.Shift, "modulus"))

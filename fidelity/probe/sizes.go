@@ -45,7 +45,7 @@ func (o Options) sizes() sizes {
 			s.clients = append(s.clients, 48, 64)
 		}
 	}
-	s.longest = min(most, room)
+	s.longest = max(control, min(most, room, o.Haystack.Units()*9/10)) // a word is a token at least
 	s.lengths = append(s.lengths, control)
 	// Edges love powers of two: lengths short of them by more than a built prompt misses its length by are on one side.
 	for n := 496; n < s.longest*31/32; n *= 2 {
