@@ -56,6 +56,11 @@ func Compare(ctx context.Context, before, now string, y *bool) error {
 	return job(ctx, "./fidelity", "live", "^TestCompare$", append(agreed(y), "-assay.before="+before, "-assay.now="+now)...)
 }
 
+// Diagnose probes your server, OPENAI_BASE_URL, and says which part of the engine lost a text; -y does not ask first.
+func Diagnose(ctx context.Context, y *bool) error {
+	return job(ctx, "./fidelity/diagnose", "live", "^TestDiagnose$", agreed(y)...)
+}
+
 // Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in candidates.
 func Kernels(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "", "^TestCases$")

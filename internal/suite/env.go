@@ -25,14 +25,14 @@ func Env() []Variable {
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},
 		{"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update and bless", nil},
-		{"ASSAY_SUSPECTS", "", "patches.json with the patches to clear or implicate", notYet},
+		{"ASSAY_SUSPECTS", "", "patches.json with the patches that diagnose clears or implicates", nil},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
-		{"ASSAY_DISRUPT", "0", "1 allows flushes, aborts, floods and soaks on a live server", only("0")},
+		{"ASSAY_DISRUPT", "0", "1 allows diagnose aborts, floods, soaks and more than four clients at once", oneOf("0", "1")},
 		{"ASSAY_SHARD", "", "i/n judges part i (from 0) of n of the kernel cases", shard},
-		{"ASSAY_RESUME", "", "folder of a weights run to continue", nil},
+		{"ASSAY_RESUME", "", "folder of a live, diagnose or weights run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
 		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
-		{"ASSAY_HAYSTACK", "the shipped Opticks", "text file to hide needles in", nil},
+		{"ASSAY_HAYSTACK", "the shipped Opticks", "what to hide needles in: a text file, or opticks, tom-sawyer, generated, agent", nil},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
 		{"ASSAY_PYTHON", "", "interpreter with numpy: runs the tests of the Python workers too", nil},
@@ -43,16 +43,6 @@ func Env() []Variable {
 // notYet refuses a name that is reserved and read by nothing: a setting that does nothing would be believed.
 func notYet(string) error {
 	return errors.New("no part of this version reads it; unset it")
-}
-
-// only accepts the default of a switch whose other positions nothing implements yet.
-func only(value string) func(string) error {
-	return func(v string) error {
-		if v == value {
-			return nil
-		}
-		return notYet(v)
-	}
 }
 
 // shard accepts what ParseShard does.
