@@ -43,8 +43,8 @@ var lines = [...]struct {
 	shape  draw.GlyphDrawer
 }{
 	{inkText, "text", nil, draw.CircleGlyph{}},
-	{inkPartial, "partial", []vg.Length{5, 3}, draw.BoxGlyph{}},
-	{inkGolden, "golden", []vg.Length{2, 2}, draw.PyramidGlyph{}},
+	{inkGolden, "golden", []vg.Length{4, 3}, draw.BoxGlyph{}}, // the second series often is the golden
+	{inkPartial, "partial", nil, draw.PyramidGlyph{}},
 	{inkExact, "exact", nil, draw.SquareGlyph{}},
 	{inkNear, "near", []vg.Length{5, 3}, draw.RingGlyph{}},
 }
@@ -117,49 +117,53 @@ func newChartView(c Chart) (chartView, error) {
 	return v, nil
 }
 
-// number draws the marks that lie on the axis and numbers them; the rest is only listed.
+// number draws the marks that lie on the axis and numbers them; the rest is only listed. Marks that nearly coincide share
+// a place for their numbers.
 func (v *chartView) number(p *plot.Plot, axis func(float64) float64, lo, hi float64) {
-	n := 0
-	pad := 0.06 * (hi - lo)
+	type place struct {
+		x    float64
+		text string
+	}
+	var places []place
+	n, pad, near := 0, 0.06*(hi-lo), 0.03*(p.X.Max-p.X.Min)
 	for _, m := range v.Marks {
 		entry := numbered{Text: m.Text, Strong: m.Strong}
 		// A logarithm of zero or less is no place, and neither is one beyond the ends.
 		if x := axis(m.At); drawable(m.At) && m.At != 0 && x >= p.X.Min && x <= p.X.Max {
 			n++
 			entry.Number = n
-			addMark(p, m, axis, lo-pad, hi+pad, n)
+			addMark(p, m, axis, lo-pad, hi+pad)
+			i := slices.IndexFunc(places, func(q place) bool { return math.Abs(q.x-x) < near })
+			if i < 0 {
+				places = append(places, place{x, strconv.Itoa(n)})
+			} else {
+				places[i].text += " " + strconv.Itoa(n)
+			}
 		}
 		v.Listed = append(v.Listed, entry)
 	}
-}
-
-// addMark draws one line with its number above; a strong one is solid, with the ends of its band.
-func addMark(p *plot.Plot, m Mark, axis func(float64) float64, lo, hi float64, number int) {
-	x := axis(m.At)
-	vertical := func(x float64, ink ink, width vg.Length, dashes []vg.Length) {
-		l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: lo}, {X: x, Y: hi}}, LineStyle: draw.LineStyle{Color: ink, Width: width, Dashes: dashes}}
-		p.Add(l)
-	}
-	if m.Strong {
-		for _, end := range []float64{m.At - m.PlusMinus, m.At + m.PlusMinus} {
-			if e := axis(end); m.PlusMinus > 0 && drawable(end) && e >= p.X.Min && e <= p.X.Max {
-				vertical(e, inkLost, 0.6, nil)
-			}
-		}
-		vertical(x, inkLost, 1.6, nil)
-	} else {
-		vertical(x, inkGolden, 1, []vg.Length{3, 3})
-	}
 	style := p.X.Tick.Label
 	style.YAlign, style.XAlign = draw.YBottom, draw.XCenter
-	shift := vg.Length(0)
-	if number%2 == 0 { // neighbours must not hide each other
-		shift = 11
+	for _, q := range places {
+		p.Add(&plotter.Labels{XYs: plotter.XYs{{X: q.x, Y: hi + pad}}, Labels: []string{q.text}, TextStyle: []draw.TextStyle{style}})
 	}
-	p.Add(&plotter.Labels{
-		XYs: plotter.XYs{{X: x, Y: hi}}, Labels: []string{strconv.Itoa(number)},
-		TextStyle: []draw.TextStyle{style}, Offset: vg.Point{Y: shift},
-	})
+}
+
+// addMark draws one line; a strong one is solid, with the ends of its band.
+func addMark(p *plot.Plot, m Mark, axis func(float64) float64, lo, hi float64) {
+	vertical := func(x float64, ink ink, width vg.Length, dashes []vg.Length) {
+		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: lo}, {X: x, Y: hi}}, LineStyle: draw.LineStyle{Color: ink, Width: width, Dashes: dashes}})
+	}
+	if !m.Strong {
+		vertical(axis(m.At), inkPartial, 1, []vg.Length{3, 3})
+		return
+	}
+	for _, end := range []float64{m.At - m.PlusMinus, m.At + m.PlusMinus} {
+		if e := axis(end); m.PlusMinus > 0 && drawable(end) && e >= p.X.Min && e <= p.X.Max {
+			vertical(e, inkLost, 0.6, nil)
+		}
+	}
+	vertical(axis(m.At), inkLost, 1.6, nil)
 }
 
 // addSeries draws a line through the points, the points and their intervals.

@@ -69,7 +69,7 @@ func TestHTMLSelfContained(t *testing.T) {
 		ok[n] = true
 	}
 	for name, r := range map[string]Run{
-		"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "empty": {},
+		"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "full": fullRun(), "kernels": kernelsRun(), "empty": {},
 		"1x1": {Grids: []HeatMap{gridOf(1, 1)}}, "20x30": {Grids: []HeatMap{gridOf(20, 30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,6 +224,10 @@ func TestContrast(t *testing.T) {
 			{"near", "panel"},
 			{"near", "bg"},
 			{"exact", "panel"},
+			{"partial", "panel"},
+			{"partial", "bg"},
+			{"partial-ink", "partial-fill"},
+			{"soft", "panel"},
 		} {
 			a, b := luminance(t, vars[pair[0]]), luminance(t, vars[pair[1]])
 			if ratio := (max(a, b) + 0.05) / (min(a, b) + 0.05); ratio < 4.5 {

@@ -13,8 +13,8 @@ import (
 // TestPlotsFollowTheTheme: no fixed colour is left, and a margin that is no number is
 // counted instead of drawn.
 func TestPlotsFollowTheTheme(t *testing.T) {
-	h := failingRun().Grids[0] // has all states but one
-	h.Cells[1][1].State = NearMiss
+	h := failingRun().Grids[0] // has all states but two
+	h.Cells[1][1].State, h.Cells[1][2].State = NearMiss, Partial
 	h.Cells[0][0].Margin, h.Cells[0][1].Margin = new(math.Inf(-1)), new(math.NaN())
 	ps, err := marginPlots(h)
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func TestPlotsFollowTheTheme(t *testing.T) {
 		if m := regexp.MustCompile(`#[0-9A-F-]{3,}`).FindString(string(p.SVG)); m != "" {
 			t.Errorf("colour %s does not follow the theme", m)
 		}
-		for _, name := range []string{"text", "rule", "exact", "near", "lost", "golden"} {
+		for _, name := range []string{"text", "rule", "exact", "near", "partial", "lost", "golden"} {
 			if !strings.Contains(string(p.SVG), "var(--"+name+")") {
 				t.Errorf("nothing is drawn in the theme's colour %s", name)
 			}

@@ -75,10 +75,11 @@ func TestNoSecretInAnyFile(t *testing.T) {
 				r := healthyRun()
 				fillStrings(reflect.ValueOf(&r).Elem(), text)
 				dir := t.TempDir()
+				t.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(dir, "summary.md"))
 				require.NoError(t, WriteAll(dir, r, Redact(secret)))
 				files, err := os.ReadDir(dir)
 				require.NoError(t, err)
-				require.Len(t, files, 3)
+				require.Len(t, files, 4)
 				for _, f := range files {
 					data, err := os.ReadFile(filepath.Join(dir, f.Name()))
 					require.NoError(t, err)
@@ -101,8 +102,9 @@ func TestCanaryIsSeenWithoutRedaction(t *testing.T) {
 	r := healthyRun()
 	fillStrings(reflect.ValueOf(&r).Elem(), "sk-canary-0123456789")
 	dir := t.TempDir()
+	t.Setenv("GITHUB_STEP_SUMMARY", filepath.Join(dir, "summary.md"))
 	require.NoError(t, WriteAll(dir, r, nil))
-	for _, name := range []string{HTMLFile, JUnitFile} {
+	for _, name := range []string{HTMLFile, JUnitFile, IncidentFile, "summary.md"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
 		if !bytes.Contains(data, []byte("sk-canary-0123456789")) {

@@ -22,6 +22,7 @@ func names(t *testing.T, dir string) []string {
 }
 
 func TestWriteAllReplacesAndLeavesNothingBehind(t *testing.T) {
+	t.Setenv(summaryVariable, "")
 	dir := filepath.Join(t.TempDir(), "artifacts", "run")
 	require.NoError(t, WriteAll(dir, failingRun(), nil))
 	require.NoError(t, WriteAll(dir, Run{Verdict: Verdict{Code: 3}}, nil))
@@ -38,6 +39,7 @@ func TestWriteAllReplacesAndLeavesNothingBehind(t *testing.T) {
 // TestWriteAllOneBlocked: a folder stands where report.html should be; the error names
 // it, junit.xml is written all the same, and no temporary file stays.
 func TestWriteAllOneBlocked(t *testing.T) {
+	t.Setenv(summaryVariable, "")
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, HTMLFile, "x"), 0o755))
 	err := WriteAll(dir, healthyRun(), nil)
