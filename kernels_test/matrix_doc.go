@@ -24,8 +24,17 @@ func Survivors(rows []Killed, without string) []string {
 	return out
 }
 
-// MatrixDoc is docs/kill-matrix.md.
-func MatrixDoc(rows []Killed) string {
+// InsideLength is what nano-v4 recalls at one length with a fault in it.
+type InsideLength struct {
+	Fault             string // of oracle.Ops
+	Row               string // of the catalogue, empty for none
+	Tokens, Found, Of int
+	Margin, Shift     float64 // medians, nats
+}
+
+// MatrixDoc is docs/kill-matrix.md. inside is what the faults that fit into the model do to recall and margins there, by fault and
+// length.
+func MatrixDoc(rows []Killed, inside []InsideLength) string {
 	byRow := map[string]faults.Row{}
 	for _, r := range faults.Catalogue() {
 		byRow[r.ID] = r
@@ -70,6 +79,7 @@ for %d. On the case that kills a row first, cosine (0.999) passes %d of %d fault
 	for _, name := range slices.Sorted(maps.Keys(suites)) {
 		fmt.Fprintf(&b, "- **%s** removed, these survive: %s.\n", name, strings.Join(Survivors(rows, name), ", "))
 	}
+	b.WriteString(insideDoc(inside))
 	b.WriteString("\n## The faults\n\n| row | effect | origin |\n| --- | --- | --- |\n")
 	for _, k := range rows {
 		r := byRow[k.ID]
@@ -83,4 +93,42 @@ func where(k Killed) string {
 		return "suite " + k.Suite
 	}
 	return k.KilledBy
+}
+
+// insideDoc is a table with a line a fault and a column a length.
+func insideDoc(inside []InsideLength) string {
+	var b strings.Builder
+	var tokens []int
+	byFault := map[string]map[int]InsideLength{}
+	for _, l := range inside {
+		if !slices.Contains(tokens, l.Tokens) {
+			tokens = append(tokens, l.Tokens)
+		}
+		if byFault[l.Fault] == nil {
+			byFault[l.Fault] = map[int]InsideLength{}
+		}
+		byFault[l.Fault][l.Tokens] = l
+	}
+	slices.Sort(tokens)
+	b.WriteString("\n## Inside nano-v4\n\nFaults of operators and of carried state, served by the model (goldens/fidelity/swap.json): needles found, and the median shift of their margins in nats, by\nlength of the prompt. Most lose nothing: recall alone would pass them.\n\n| fault | row |")
+	for _, n := range tokens {
+		fmt.Fprintf(&b, " %d |", n)
+	}
+	b.WriteString("\n| --- | --- |" + strings.Repeat(" --- |", len(tokens)) + "\n")
+	for _, fault := range slices.Sorted(maps.Keys(byFault)) {
+		row := ""
+		for _, l := range byFault[fault] {
+			row = l.Row
+		}
+		fmt.Fprintf(&b, "| %s | %s |", fault, row)
+		for _, n := range tokens {
+			if l, ok := byFault[fault][n]; ok {
+				fmt.Fprintf(&b, " %d/%d, %.2g |", l.Found, l.Of, l.Shift)
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
