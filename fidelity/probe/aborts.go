@@ -48,7 +48,7 @@ func (t *task) survivor(arm string) step { return t.survivorOf(arm, "a") }
 func (t *task) survivorOf(arm, which string) step {
 	return step{arm: arm, tokens: 250, make: func(_ context.Context, s salt) (ask, error) {
 		name, code := t.r.names(s, 1)[0], s.code(which)
-		return ask{chat: chat(t.r.private(s, 200, name, code, which) + asked(name)), judge: recall(truth(name, code))}, nil
+		return ask{chat: chat(t.r.private(s, 200, name, code, which) + t.r.asked(name)), judge: recall(truth(name, code))}, nil
 	}}
 }
 

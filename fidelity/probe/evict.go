@@ -51,14 +51,14 @@ func (t *task) evictUnit(i int) unit {
 	sentinel := func(arm string) {
 		u.steps = append(u.steps, step{arm: arm, tokens: n, make: func(_ context.Context, s salt) (ask, error) {
 			name, code := r.names(s, 1)[0], s.code()
-			return ask{chat: chat(r.private(s, n, name, code) + asked(name)), judge: recall(truth(name, code))}, nil
+			return ask{chat: chat(r.private(s, n, name, code) + r.asked(name)), judge: recall(truth(name, code))}, nil
 		}})
 	}
 	sentinel("first")
 	for k := range flood(r)/floodTokens + 1 {
 		u.steps = append(u.steps, step{tokens: floodTokens, make: func(_ context.Context, s salt) (ask, error) {
 			name, code := r.names(s, 2)[1], s.code(itoa(k))
-			q := chat(r.private(s, floodTokens, name, code, "flood", itoa(k)) + asked(name))
+			q := chat(r.private(s, floodTokens, name, code, "flood", itoa(k)) + r.asked(name))
 			q.MaxTokens = 8
 			return ask{chat: q, once: true}, nil
 		}})

@@ -21,7 +21,7 @@ func (r *Runner) filler(s salt, tokens int, parts ...string) string {
 		n += u
 		out = append(out, line)
 	}
-	return strings.Join(out, " ")
+	return strings.Join(out, r.sep())
 }
 
 // names are n different cities that the haystack does not name.
@@ -40,12 +40,20 @@ func (r *Runner) names(s salt, n int) []string {
 // private is a prompt of about so many tokens with one needle in its middle, without a counter.
 func (r *Runner) private(s salt, tokens int, name, code string, parts ...string) string {
 	half := max(8, (tokens-50)/2)
-	return s.word(parts...) + ". " + r.filler(s, half, append(parts, "a")...) + " " + needle.Sentence(name, code) + " " + r.filler(s, half, append(parts, "b")...)
+	return strings.Join([]string{s.word(parts...) + ".", r.filler(s, half, append(parts, "a")...), needle.Sentence(name, code), r.filler(s, half, append(parts, "b")...)}, r.sep())
 }
 
-// asked is the question for a name, and nothing but its code as the answer.
-func asked(name string) string {
-	return " Question: what is the access code for " + name + "? Answer with only the code."
+// sep stands between sentences: the agent's register is lines, of which many end in no stop.
+func (r *Runner) sep() string {
+	if strings.HasPrefix(r.o.Haystack.Name, "agent-") {
+		return "\n"
+	}
+	return " "
+}
+
+// asked is the question for a name, and nothing but its code as the answer, with the separator before it.
+func (r *Runner) asked(name string) string {
+	return r.sep() + "Question: what is the access code for " + name + "? Answer with only the code."
 }
 
 func sentence(name, code string) string { return needle.Sentence(name, code) }

@@ -38,9 +38,9 @@ func (r *Runner) lateAsk(s salt, late bool) ask {
 	name, code := r.names(s, 1)[0], s.code()
 	text := r.private(s, 120, name, code)
 	if !late {
-		return ask{chat: chat(text + " Which archive has the code " + code + "? Answer with only the name."), judge: holds(name)}
+		return ask{chat: chat(text + r.sep() + "Which archive has the code " + code + "? Answer with only the name."), judge: holds(name)}
 	}
-	q := chat(fmt.Sprintf("%s Write %d words about the sea, then the access code for %s.", text, lateWords, name))
+	q := chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), lateWords, name))
 	q.MaxTokens = 4 * lateWords
 	return ask{chat: q, judge: holds(code)}
 }

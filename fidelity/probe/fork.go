@@ -53,14 +53,14 @@ func (t *task) forkUnit(i int) unit {
 			names := r.names(s, 2)
 			codes := []string{s.code("a"), s.code("b")}
 			var b strings.Builder
-			b.WriteString(s.word() + ". ")
+			b.WriteString(s.word() + "." + r.sep())
 			for j, name := range names {
-				b.WriteString(r.filler(s, n/4, itoa(j)) + " " + needle.Sentence(name, codes[j]) + " ")
+				b.WriteString(r.filler(s, n/4, itoa(j)) + r.sep() + needle.Sentence(name, codes[j]) + r.sep())
 			}
 			text := b.String() + r.filler(s, n/2, "end")
 			tail := k % 2
 			return ask{
-				chat:  chat(text + asked(names[tail])),
+				chat:  chat(text + r.asked(names[tail])),
 				judge: recall(needle.Truth{Name: names[tail], Code: codes[tail], Others: []string{codes[1-tail]}}),
 			}, nil
 		}})
@@ -94,7 +94,7 @@ func (t *task) pictures(i int) unit {
 			if err != nil {
 				return ask{}, err
 			}
-			text := s.word() + ". " + t.r.filler(s, 200) + " What does the image show? Answer with its colour only."
+			text := s.word() + ". " + t.r.filler(s, 200) + t.r.sep() + "What does the image show? Answer with its colour only."
 			parts := []any{map[string]any{"type": "text", "text": text}, map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}}
 			body := t.exact("", answerBudget, map[string]any{"temperature": 0})
 			body["messages"] = []any{map[string]any{"role": "user", "content": parts}}

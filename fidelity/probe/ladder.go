@@ -103,16 +103,16 @@ func (r *Runner) rungAsk(s salt, n, i int, g rung) ask {
 	}
 	var text string
 	if g.prefix == "shared" {
-		text = s.word() + ". " + r.filler(s, rungTokens) + " " + needle.Sentence(name, code)
+		text = s.word() + "." + r.sep() + r.filler(s, rungTokens) + r.sep() + needle.Sentence(name, code)
 		if g.size == "unequal" {
-			text += " " + r.filler(s, tokens, itoa(i))
+			text += r.sep() + r.filler(s, tokens, itoa(i))
 		}
 	} else {
 		text = r.private(s, tokens, name, code, itoa(i))
 	}
-	q := chat(text + asked(name))
+	q := chat(text + r.asked(name))
 	if g.answer == "long" {
-		q = chat(fmt.Sprintf("%s Write %d words about the sea, then the access code for %s.", text, rungWords, name))
+		q = chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), rungWords, name))
 		q.MaxTokens = 2 * answerBudget
 	}
 	judge := recall(needle.Truth{Name: name, Code: code, Others: others})

@@ -82,7 +82,7 @@ func (t *task) rescore(ctx context.Context, score scorer) error {
 }
 
 func (t *task) scored(s salt) string {
-	return s.word() + ". " + t.r.filler(s, 100) + " The next sentence goes on:"
+	return s.word() + ". " + t.r.filler(s, 100) + t.r.sep() + "The next sentence goes on:"
 }
 
 // echoScore uses completions that echo their prompt.

@@ -48,7 +48,7 @@ func longAnswer() probe {
 					units = append(units, one(t.id("%s/%d", arm, i), step{arm: arm, tokens: tokens + 5*n, make: func(_ context.Context, s salt) (ask, error) {
 						text := s.word() + ". "
 						if arm != "alone" {
-							text += t.r.filler(s, tokens-60) + " "
+							text += t.r.filler(s, tokens-60) + t.r.sep()
 						}
 						q := chat(fmt.Sprintf("%sCount from 1 to %d, one number a line, and write nothing else.", text, n))
 						q.MaxTokens = 5 * n

@@ -68,7 +68,7 @@ func (t *task) sessionUnit(k int) unit {
 	for i := range 4 {
 		add(500, func(s salt) ask {
 			name, code := r.names(s, 4)[i], s.code(itoa(i))
-			return ask{chat: chat(s.word(itoa(i)) + ". " + sentence(name, code) + " " + r.filler(s, r.under(480), itoa(i)) + asked(name)), judge: recall(truth(name, code))}
+			return ask{chat: chat(s.word(itoa(i)) + ". " + sentence(name, code) + r.sep() + r.filler(s, r.under(480), itoa(i)) + r.asked(name)), judge: recall(truth(name, code))}
 		})
 	}
 	return u

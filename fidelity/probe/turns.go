@@ -74,7 +74,7 @@ func (r *Runner) book(s salt, n int) book {
 	for i, name := range b.names {
 		code := s.code(itoa(i))
 		b.codes = append(b.codes, code)
-		b.texts = append(b.texts, r.filler(s, turnTokens, itoa(i))+" "+needle.Sentence(name, code))
+		b.texts = append(b.texts, r.filler(s, turnTokens, itoa(i))+r.sep()+needle.Sentence(name, code))
 	}
 	return b
 }
@@ -111,7 +111,7 @@ func (t *task) ledgerUnit(i int) unit {
 				q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: text}, endpoint.Message{Role: "assistant", Content: noted})
 			}
 			j := b.asks(k + 1)
-			q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: asked(b.names[j])[1:]})
+			q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: t.r.asked(b.names[j])[1:]})
 			return ask{chat: q, judge: b.judge(j)}, nil
 		}})
 	}
@@ -123,7 +123,7 @@ func (t *task) history(s salt, variant string) ask {
 	b := t.r.book(s, 3)
 	q := chat("")
 	odd := endpoint.Message{Role: "assistant", Content: noted}
-	question, judge := asked(b.names[0])[1:], b.judge(0)
+	question, judge := t.r.asked(b.names[0])[1:], b.judge(0)
 	code := s.code("odd")
 	var after []endpoint.Message
 	switch variant {
