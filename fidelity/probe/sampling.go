@@ -20,7 +20,7 @@ func sampling() probe {
 				name   string
 				fields map[string]any
 			}{
-				{"0", map[string]any{"temperature": 0}}, {"1", map[string]any{"temperature": 1}}, {"omitted", nil},
+				{"at-0", map[string]any{"temperature": 0}}, {"at-1", map[string]any{"temperature": 1}}, {"omitted", nil},
 			} {
 				if err := t.distinct(ctx, arm.name, n(t.r), arm.fields); err != nil {
 					return err
@@ -54,10 +54,7 @@ func (t *task) distinct(ctx context.Context, name string, n int, fields map[stri
 		}
 	}
 	if len(texts) > 0 {
-		t.number("distinct-at-"+name, float64(len(texts)))
-		if name == "omitted" {
-			t.number("distinct-omitted", float64(len(texts)))
-		}
+		t.number("distinct-"+name, float64(len(texts)))
 	}
 	return err
 }
