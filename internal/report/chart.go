@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Chart is a plot of lines over a measured axis: margins along an answer, time by length.
@@ -65,15 +66,14 @@ func (c Cliff) Text() string {
 		return "no edge found"
 	}
 	s := "edge at " + tokens(c.Edge.At) + " ± " + tokens(c.Edge.PlusMinus) + " tokens"
-	for i, cause := range c.Causes {
-		if i == 0 {
-			s += ": "
-		} else {
-			s += " · "
-		}
-		s += cause.words()
+	if len(c.Causes) == 0 {
+		return s
 	}
-	return s
+	var causes []string
+	for _, cause := range c.Causes {
+		causes = append(causes, cause.words())
+	}
+	return s + ": " + strings.Join(causes, " · ")
 }
 
 // words is "2,048: top-k 512 x ratio 4".

@@ -27,7 +27,7 @@ func TestCliffMarks(t *testing.T) {
 	for _, name := range []string{"text", "lost", "partial"} {
 		assert.Contains(t, svg, "var(--"+name+")")
 	}
-	assert.NotRegexp(t, regexp.MustCompile(`#[0-9A-F]{3,}`), svg, "a fixed colour does not follow the theme")
+	assert.NotRegexp(t, `#[0-9A-F]{3,}`, svg, "a fixed colour does not follow the theme")
 	assert.NotContains(t, svg, "top-k", "texts stand beside the picture, where they wrap")
 }
 

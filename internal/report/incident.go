@@ -38,6 +38,9 @@ func Incident(r Run) string {
 	line("server", factLine(r.Identity))
 	line("recall", recallAndEdge(r))
 	diagnosis, evidence, next := incidentDiagnosis(r)
+	if diagnosis == "" {
+		line("failing", failing(r))
+	}
 	line("diagnosis", diagnosis)
 	line("evidence", evidence)
 	line("suspects", suspectLine(r.Suspects))
@@ -121,6 +124,22 @@ func incidentDiagnosis(r Run) (text, evidence, next string) {
 	return text, evidence, next
 }
 
+// failing counts the findings and names the first with its probable cause.
+func failing(r Run) string {
+	if len(r.Findings) == 0 {
+		return ""
+	}
+	f := r.Findings[0]
+	s := thousands(len(r.Findings)) + ", first " + oneLine(f.Case)
+	if f.Class != "" {
+		s += " (" + oneLine(f.Class) + ")"
+	}
+	if f.Likely != "" {
+		s += ", likely " + oneLine(f.Likely)
+	}
+	return s
+}
+
 // again is the command for the first finding that has one.
 func again(r Run) string {
 	for _, f := range r.Findings {
@@ -129,6 +148,9 @@ func again(r Run) string {
 		}
 		if f.Again != "" {
 			return f.Again
+		}
+		if f.Repro != "" {
+			return f.Repro
 		}
 	}
 	return ""

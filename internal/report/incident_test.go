@@ -37,6 +37,18 @@ func TestIncidentTakesWords(t *testing.T) {
 	assert.Contains(t, text, "\nnext: SGLang: --enable-return-indexer-topk, then")
 }
 
+// TestIncidentOfKernels: where nothing was diagnosed the first failing case speaks.
+func TestIncidentOfKernels(t *testing.T) {
+	const want = `assay: FAULT (exit code 1), candidate numpy
+verdict: 1 of 600 cases differs
+failing: 1, first kernels/sparse-attention/decode/page-64 (output), likely page stride   (rivals: split-K merge)
+again: python3 artifacts/run/0001/repro.py
+`
+	if diff := cmp.Diff(want, Incident(kernelsRun())); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
 // TestIncidentBounds: at most ten lines of a bounded length for any run, and nothing that moves a terminal.
 func TestIncidentBounds(t *testing.T) {
 	long := fullRun()

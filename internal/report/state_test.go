@@ -4,10 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assay-suite/assay/internal/needle"
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/internal/needle"
 )
 
 // TestStateOfEveryClass: a class that counts as a trial has a state of its own, one that does not is unmeasured, and only
