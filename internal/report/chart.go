@@ -51,10 +51,23 @@ type Cliff struct {
 // Edge is where recall breaks, in tokens.
 type Edge struct{ At, PlusMinus float64 }
 
-// Cause is a known reason for an edge. At 0: it belongs to no place and is only listed.
+// Cause is a known reason for an edge. Where At is 0 its place is taken from a Text that begins like "2048: "; without
+// one it is only listed.
 type Cause struct {
 	At   float64
 	Text string
+}
+
+// placed is the cause with its place in At and the words alone in Text.
+func (c Cause) placed() Cause {
+	if c.At != 0 {
+		return c
+	}
+	head, rest, ok := strings.Cut(c.Text, ": ")
+	if n, err := strconv.ParseUint(strings.ReplaceAll(strings.TrimSpace(head), ",", ""), 10, 40); ok && err == nil {
+		return Cause{At: float64(n), Text: rest}
+	}
+	return c
 }
 
 // Heading is the title or what stands for it.
@@ -71,7 +84,7 @@ func (c Cliff) Text() string {
 	}
 	var causes []string
 	for _, cause := range c.Causes {
-		causes = append(causes, cause.words())
+		causes = append(causes, cause.placed().words())
 	}
 	return s + ": " + strings.Join(causes, " · ")
 }
@@ -111,6 +124,7 @@ func (c Cliff) chart() Chart {
 		out.Marks = append(out.Marks, Mark{At: c.Edge.At, PlusMinus: c.Edge.PlusMinus, Strong: true, Text: "measured edge: " + tokens(c.Edge.At) + " ± " + tokens(c.Edge.PlusMinus)})
 	}
 	for _, cause := range c.Causes {
+		cause = cause.placed()
 		out.Marks = append(out.Marks, Mark{At: cause.At, Text: cause.words()})
 	}
 	return out

@@ -31,6 +31,20 @@ func TestCliffMarks(t *testing.T) {
 	assert.NotContains(t, svg, "top-k", "texts stand beside the picture, where they wrap")
 }
 
+// TestCausePlaces: a cause in words brings its place along, and words with a colon are no place.
+func TestCausePlaces(t *testing.T) {
+	for _, row := range []struct{ in, want Cause }{
+		{Cause{Text: "2048: top-k"}, Cause{2048, "top-k"}},
+		{Cause{Text: "131,072: size"}, Cause{131072, "size"}},
+		{Cause{At: 5, Text: "2048: top-k"}, Cause{5, "2048: top-k"}},
+		{Cause{Text: "window: 2048"}, Cause{0, "window: 2048"}},
+		{Cause{Text: "-4: odd"}, Cause{0, "-4: odd"}},
+		{Cause{Text: "2048"}, Cause{0, "2048"}},
+	} {
+		assert.Equal(t, row.want, row.in.placed())
+	}
+}
+
 // TestChartPlaces: the same numbers must lie at the same places whatever draws them, so the places are worked out here:
 // on a logarithmic axis 1,024 lies in the middle of 512 and 2,048, on a linear one it does not.
 func TestChartPlaces(t *testing.T) {
