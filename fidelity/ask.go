@@ -30,9 +30,11 @@ type Asker struct {
 	Store    string // folder for the stored requests; empty: not stored
 	Shown    string // the folder as curl lines should name it
 	CurlRoot string // base URL for curl lines; empty: the client's
+	Arm      string // before the names of stored requests; empty where there is one arm
 	Saw      func(Observation)
 
 	builder needle.Builder
+	prompts *sync.Map // by cell ID, shared by the arms of a comparison, so that all send the same bytes; nil: not kept
 }
 
 // Prepare measures tokens per word once, so that prompts do not depend on the order of asking.
@@ -74,51 +76,85 @@ func (a *Asker) count(ctx context.Context, text string) (int, error) {
 	return ans.Usage.Prompt.N, nil
 }
 
-// Run asks every cell and returns the observations in the plan's order. Cells of one prompt are asked
-// one after the other. An unreachable endpoint or a done context ends the run with an error; the
+// Run asks every cell of a plan, as Ask does.
+func (a *Asker) Run(ctx context.Context, p Plan) ([]Observation, error) { return a.Ask(ctx, p.Cells) }
+
+// Ask asks cells and returns the observations in their order. Cells of one prompt are asked one after the other; those
+// of one burst at once, after all others. An unreachable endpoint or a done context ends the run with an error; the
 // cells that were not asked are then unmeasured.
-func (a *Asker) Run(ctx context.Context, p Plan) ([]Observation, error) {
+func (a *Asker) Ask(ctx context.Context, cells []Cell) ([]Observation, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := make([]Observation, len(p.Cells))
+	out := make([]Observation, len(cells))
+	var mu sync.Mutex
+	save := func(i int, o Observation) {
+		if endpoint.IsUnreachable(o.Err) {
+			cancel(o.Err)
+		}
+		out[i] = o
+		if a.Saw != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			a.Saw(o)
+		}
+	}
 	groups := make(chan []int)
 	var wg sync.WaitGroup
-	var mu sync.Mutex
 	for range max(1, a.Parallel) {
 		wg.Go(func() {
 			for group := range groups {
 				for _, i := range group {
-					o := a.ask(ctx, p.Cells[i])
-					if endpoint.IsUnreachable(o.Err) {
-						cancel(o.Err)
-					}
-					out[i] = o
-					if a.Saw != nil {
-						mu.Lock()
-						a.Saw(o)
-						mu.Unlock()
-					}
+					save(i, a.put(ctx, a.build(ctx, cells[i])))
 				}
 			}
 		})
 	}
-	for _, g := range groupByPrompt(p.Cells) {
+	var bursts [][]int
+	for _, g := range groupCells(cells) {
+		if cells[g[0]].Burst > 0 {
+			bursts = append(bursts, g)
+			continue
+		}
 		groups <- g
 	}
 	close(groups)
 	wg.Wait()
+	for _, g := range bursts {
+		a.burst(ctx, cells, g, save)
+	}
 	return out, context.Cause(ctx)
 }
 
-// groupByPrompt returns the indices of cells with the same prompt, in the order of the first.
-func groupByPrompt(cells []Cell) [][]int {
+// burst builds the prompts of some cells, which may take counting, and then sends them all at once.
+func (a *Asker) burst(ctx context.Context, cells []Cell, group []int, save func(int, Observation)) {
+	questions := make([]question, len(group))
+	for k, i := range group {
+		questions[k] = a.build(ctx, cells[i])
+	}
+	var wg sync.WaitGroup
+	for k, i := range group {
+		wg.Go(func() { save(i, a.put(ctx, questions[k])) })
+	}
+	wg.Wait()
+}
+
+// unit is what is asked, resumed and repeated as a whole: a prompt with all its cells, or a burst.
+func (c Cell) unit() string {
+	if c.Burst > 0 {
+		return fmt.Sprintf("burst %d", c.Burst)
+	}
+	return c.Prompt
+}
+
+// groupCells returns the indices of cells of the same unit, in the order of the first.
+func groupCells(cells []Cell) [][]int {
 	at := map[string]int{}
 	var out [][]int
 	for i, c := range cells {
-		g, ok := at[c.Prompt]
+		g, ok := at[c.unit()]
 		if !ok {
 			g = len(out)
-			at[c.Prompt] = g
+			at[c.unit()] = g
 			out = append(out, nil)
 		}
 		out[g] = append(out[g], i)
@@ -126,31 +162,81 @@ func groupByPrompt(cells []Cell) [][]int {
 	return out
 }
 
-func (a *Asker) ask(ctx context.Context, c Cell) Observation {
-	o := Observation{Cell: c}
+// question is a cell with its prompt.
+type question struct {
+	o     Observation
+	truth needle.Truth
+	ready bool // false: o says why there is no prompt
+}
+
+func (a *Asker) build(ctx context.Context, c Cell) question {
+	q := question{o: Observation{Cell: c}}
+	o := &q.o
 	if ctx.Err() != nil {
 		o.Class, o.Err = string(needle.Unmeasured), context.Cause(ctx)
-		return o
+		return q
 	}
-	began := time.Now()
-	prompt, err := a.builder.Build(ctx, a.spec(c))
+	prompt, err := a.prompt(ctx, c)
 	if err != nil {
 		o.Class, o.Err = string(needle.Failed), err
-		return o
+		if endpoint.IsShed(err) {
+			o.Class, o.Wire = string(needle.Unmeasured), string(endpoint.Shed)
+		}
+		return q
 	}
-	sum := sha256.Sum256([]byte(prompt.Text))
-	o.Prompt, o.PromptSHA, o.Expected = prompt.Text, hex.EncodeToString(sum[:8]), prompt.Truth.Code
+	o.Prompt, o.PromptSHA, o.Expected = prompt.Text, promptHash(c, prompt.Text), prompt.Truth.Code
 	if isNano(a.Flight.Model) {
 		prompt.Truth.Haystack = nano.Decode(nano.Encode(prompt.Truth.Haystack))
 	}
+	q.truth, q.ready = prompt.Truth, true
+	return q
+}
+
+func (a *Asker) prompt(ctx context.Context, c Cell) (needle.Prompt, error) {
+	spec := a.spec(c)
+	if a.prompts == nil || spec.Nonce != "" {
+		return a.builder.Build(ctx, spec)
+	}
+	if kept, ok := a.prompts.Load(c.ID); ok {
+		if p, ok := kept.(needle.Prompt); ok {
+			return p, nil
+		}
+	}
+	p, err := a.builder.Build(ctx, spec)
+	if err == nil {
+		a.prompts.Store(c.ID, p)
+	}
+	return p, err
+}
+
+// promptHash tells whether two prompts are the same question: the hash of their bytes, 16 hex digits. The first sentence
+// of a cache prompt is left out, since it differs between runs where a server takes no salt.
+func promptHash(c Cell, text string) string {
+	if _, rest, ok := strings.Cut(text, "."); ok && c.Family == Cache {
+		text = rest
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func (a *Asker) put(ctx context.Context, q question) Observation {
+	o := q.o
+	if !q.ready {
+		return o
+	}
+	began := time.Now()
 	budget := answerBudget
-	class := a.send(ctx, &o, prompt.Truth, budget)
+	class := a.send(ctx, &o, q.truth, budget)
 	if class == needle.Budget && ctx.Err() == nil {
 		budget *= retryFactor
 		if w := a.Flight.Window; w.Known && o.Tokens.Known {
 			budget = max(answerBudget, min(budget, w.N-o.Tokens.N)) // servers count the budget against the window
 		}
-		class = a.send(ctx, &o, prompt.Truth, budget)
+		class = a.send(ctx, &o, q.truth, budget)
+	}
+	switch endpoint.Class(o.Wire) {
+	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled: // the server had no room: that says nothing about recall
+		class = needle.Unmeasured
 	}
 	o.Class, o.Hit, o.Measured = string(class), class.Recalled(), class.Measured()
 	if o.Class == string(needle.Budget) {
@@ -167,12 +253,13 @@ func (a *Asker) send(ctx context.Context, o *Observation, truth needle.Truth, bu
 	}
 	ans, err := a.Client.Chat(ctx, req)
 	o.Err, o.Answer, o.Reasoning, o.Finish = err, ans.Text, ans.Reasoning, ans.Finish
+	o.Wire = string(endpoint.ClassOf(ans, err))
 	o.Tokens, o.Cached = ans.Usage.Prompt, ans.Usage.Cached
 	if a.Store != "" && len(ans.Exchange.Request) > 0 {
 		if a.CurlRoot != "" {
 			ans.Exchange.URL = a.CurlRoot + strings.TrimPrefix(ans.Exchange.URL, a.Client.Root())
 		}
-		name, serr := ans.Exchange.Save(a.Store, strings.TrimPrefix(o.Cell.ID, "fidelity/"))
+		name, serr := ans.Exchange.Save(a.Store, a.Arm+strings.TrimPrefix(o.Cell.ID, "fidelity/"))
 		o.Stored, o.Curl = name, ans.Exchange.Curl(path.Join(a.Shown, name+".json"))
 		o.Err = errors.Join(o.Err, serr)
 	}

@@ -2,6 +2,7 @@ package fidelity_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,11 +28,13 @@ import (
 // engine is a scripted server: it counts words and answers by script. It is the fake that judging is tested on.
 type engine struct {
 	mu         sync.Mutex
+	before     func() // called for every chat, outside of the lock
 	answer     func(e request) (status int, content, reasoning, finish string)
 	noTokenize bool
 	noLogprobs bool
 	noCached   bool
 	noSalt     bool // salts are ignored
+	version    string
 	seen       map[string]bool
 	chats      []request
 	tokenized  []string
@@ -39,12 +42,18 @@ type engine struct {
 
 type request struct {
 	Messages []struct{ Content string } `json:"messages"`
+	Text     string                     `json:"prompt"`
 	Max      int                        `json:"max_tokens"`
 	Salt     string                     `json:"cache_salt"`
 	Top      int                        `json:"top_logprobs"`
 }
 
-func (r request) prompt() string { return r.Messages[0].Content }
+func (r request) prompt() string {
+	if len(r.Messages) == 0 {
+		return r.Text
+	}
+	return r.Messages[len(r.Messages)-1].Content
+}
 
 var codeIn = regexp.MustCompile(`archive is (\d{5})\.`)
 
@@ -57,6 +66,9 @@ func (r request) truth() string {
 }
 
 func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if e.before != nil && r.URL.Path == "/v1/chat/completions" {
+		e.before()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var q request
@@ -74,7 +86,11 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.tokenized = append(e.tokenized, q.prompt())
 		_, _ = fmt.Fprintf(w, `{"count":%d}`, needle.Units(q.prompt())+3)
 		return
-	case "/v1/completions":
+	case "/version":
+		_, _ = fmt.Fprintf(w, `{"version":%q}`, e.version)
+		return
+	case "/v1/chat/completions":
+	default:
 		http.NotFound(w, r)
 		return
 	}
@@ -138,7 +154,7 @@ func TestJobOnScriptedEngines(t *testing.T) {
 		code   suite.Code
 		out    []string // on the terminal
 	}{
-		"healthy":       {&engine{}, suite.Pass, []string{"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted.opticks"}},
+		"healthy":       {&engine{}, suite.Pass, []string{"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted/opticks-smoke"}},
 		"no-tokenize":   {&engine{noTokenize: true}, suite.Pass, []string{"tokenize unsupported", "one more request of that length", "recall 9/9"}},
 		"no-logprobs":   {&engine{noLogprobs: true}, suite.Pass, []string{"logprobs unsupported"}},
 		"no-cache-info": {&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"}},
@@ -308,7 +324,57 @@ func TestDecline(t *testing.T) {
 	if _, err := j.Run(t.Context()); !errors.Is(err, fidelity.ErrDeclined) {
 		t.Errorf("got %v, want ErrDeclined", err)
 	}
-	if len(e.chats) != before || !strings.Contains(question, "Send 18 requests") || !strings.Contains(question, "engine.test") || !strings.Contains(out.String(), "prompt tokens") {
+	if len(e.chats) != before || !strings.Contains(question, "Send 24 requests") || !strings.Contains(question, "engine.test") || !strings.Contains(out.String(), "prompt tokens") {
 		t.Errorf("asked %q after printing %q; %d requests came after it", question, out, len(e.chats)-before)
+	}
+}
+
+// What runs after recall puts its facts where the diagnosis would stand, and may end the run.
+func TestAfterRecall(t *testing.T) {
+	wrong := func(request) (int, string, string, string) { return 200, "11111", "", "stop" }
+	j, out := scripted(t, &engine{answer: wrong})
+	j.Budget = fidelity.Standard
+	j.After = func(_ context.Context, d *fidelity.Done) error {
+		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "diagnosis", Text: fmt.Sprintf("a probe's word on %d cells", len(d.Observations))})
+		return nil
+	}
+	d, err := j.Run(t.Context())
+	require.NoError(t, err)
+	want := fmt.Sprintf("a probe's word on %d cells", len(d.Plan.Cells))
+	if !strings.Contains(out.String(), want) || strings.Count(out.String(), "diagnosis ") != 1 {
+		t.Errorf("the terminal does not say %q once:\n%s", want, out)
+	}
+	j.After = func(context.Context, *fidelity.Done) error { return errors.New("probes broke") }
+	if _, err := j.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "probes broke") {
+		t.Errorf("got %v, want the error of what ran after recall", err)
+	}
+}
+
+// The cells of a burst are in flight together, whatever else is set.
+func TestBurstsAreSentAtOnce(t *testing.T) {
+	p, err := fidelity.NewPlan(fidelity.Standard, 8192)
+	require.NoError(t, err)
+	p = p.Only(func(c fidelity.Cell) bool { return c.Family == fidelity.Concurrency && c.Burst <= 2 })
+	require.Len(t, p.Cells, 8)
+	e := &engine{}
+	var mu sync.Mutex
+	waiting, open := 0, make(chan struct{})
+	e.before = func() {
+		mu.Lock()
+		gate := open
+		if waiting++; waiting%4 == 0 {
+			close(open)
+			open = make(chan struct{})
+		}
+		mu.Unlock()
+		select { // the fourth opens the gate for all
+		case <-gate:
+		case <-t.Context().Done():
+		}
+	}
+	for _, o := range ask(t, handler{e}, flight("scripted"), p) {
+		if !o.Hit {
+			t.Errorf("%s: %s %v", o.Cell.ID, o.Class, o.Err)
+		}
 	}
 }

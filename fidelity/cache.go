@@ -41,7 +41,7 @@ func JudgeCache(obs []Observation, noise *Noise, reported bool) (CacheResult, er
 			continue
 		}
 		r.Pairs++
-		if !o.Cached.Known || o.Cached.N == 0 || c.Cached.Known && c.Cached.N > 0 {
+		if !o.proven() || c.Cached.Known && c.Cached.N > 0 {
 			unproven++
 			continue
 		}

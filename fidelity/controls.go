@@ -120,7 +120,7 @@ func worstSplit(obs []Observation, splits []split) (Controls, bool, error) {
 
 // floor looks for a total loss: see Control.
 func floor(obs []Observation, lengths []int) (Controls, bool, error) {
-	questions := func(o Observation) bool { return o.Cell.Family != Cache }
+	questions := func(o Observation) bool { return o.Cell.Family == Recall || o.Cell.Family == Window }
 	hits, of := count(obs, questions)
 	easy, easyOf := count(obs, func(o Observation) bool {
 		return o.Cell.Arm == Short || o.Cell.Family == Recall && o.Cell.Tokens == lengths[0]

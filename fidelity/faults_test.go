@@ -62,10 +62,10 @@ func TestFaults(t *testing.T) {
 			plan := planOf(t, budget, keep)
 			obs := observe(t, m, "nano-v4", plan)
 
-			with, err := fidelity.Judge(plan, obs, g, true, true)
+			with, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Golden: g, Deterministic: true, Reported: true})
 			require.NoError(t, err)
 			t.Log(with.Golden)
-			without, err := fidelity.Judge(plan, obs, nil, true, true)
+			without, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Deterministic: true, Reported: true})
 			require.NoError(t, err)
 			t.Log(without.Verdict)
 

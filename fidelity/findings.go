@@ -38,7 +38,7 @@ func (j Job) findings(d *Done, golden *Golden) []report.Finding {
 func (j Job) finding(o Observation, golden *Golden, jd Judgement) report.Finding {
 	f := report.Finding{
 		Case: o.Cell.ID, Class: o.Class, State: state(o), Claim: o.Cell.Claim,
-		Expected: o.Expected, Prompt: o.Prompt, Answer: o.Answer, Curl: o.Curl,
+		Expected: o.Expected, Prompt: o.Prompt, Answer: o.Answer, Again: o.Curl,
 		Got: fmt.Sprintf("%q", clip(o.Answer, 80)),
 	}
 	if o.Cell.Family == Cache {
@@ -120,7 +120,7 @@ func diagnosis(d *Done, golden *Golden) report.Fact {
 		f.Text = jd.Window.Words
 	case lost:
 		f.Text = "needles are lost here and there; no place in the context stands out"
-	case jd.Golden != nil && jd.Golden.Margins == Regressed:
+	case jd.Golden != nil && jd.Golden.Margins == Regressed && jd.Golden.Overall == Regressed:
 		f.Text = "no needle is lost, but the model computes other numbers: a scale, a bound, a precision or another checkpoint"
 	default:
 		f.Text = jd.Cache.Text

@@ -5,15 +5,57 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/gate"
 )
 
-// Golden is a recorded run: one cell per case ID.
+// Golden is a recorded run: one cell per case ID, and what the gate needs to know of them.
 type Golden struct {
+	Header
 	Family string // where it came from, for the reader
 	Cells  map[string]GoldenCell
-	Noise  Noise
+}
+
+// Header is what a golden says about all of its cells.
+type Header struct {
+	Reason string     `json:"reason"` // why it was made
+	Suite  string     `json:"suite"`  // version of assay
+	Server Server     `json:"server"`
+	Exact  bool       `json:"exact"` // the engine repeats itself to the bit: any other numbers are another computation
+	Noise  Noise      `json:"noise"`
+	Gate   []Baseline `json:"gate"`
+}
+
+// Server is the fingerprint of the server that answered.
+type Server struct {
+	Kind    string           `json:"kind"`
+	Version string           `json:"version,omitempty"`
+	Hash    string           `json:"hash,omitempty"` // endpoint.Identity.Hash
+	Fields  []endpoint.Field `json:"fields,omitempty"`
+}
+
+// ServerOf takes the fingerprint from an identity.
+func ServerOf(id endpoint.Identity) Server {
+	return Server{Kind: string(id.Kind), Version: id.Version, Hash: id.Hash, Fields: id.Fields}
+}
+
+// Differences lists what differs between two fingerprints, one line a field.
+func (s Server) Differences(now Server) []string {
+	return endpoint.Identity{Fields: s.Fields}.Differences(endpoint.Identity{Fields: now.Fields})
+}
+
+// Baseline is gate.Baseline without the outcomes, which stand in the cells.
+type Baseline struct {
+	Family   gate.Family `json:"family"`
+	Stable   []string    `json:"stable"` // case IDs in the gate's order
+	Unstable []string    `json:"unstable,omitempty"`
+	Recall   float64     `json:"recall"`
+	Margins  bool        `json:"margins"`
+	AA       float64     `json:"aa-nats"`
 }
 
 // Noise is how far margins move between two runs of the same, healthy server: 0 for a deterministic
@@ -24,17 +66,26 @@ type Noise struct {
 	Source  string  `json:"source"`
 }
 
-// NoiseID is the key of the noise among a golden's cases.
-const NoiseID = "fidelity/noise"
+// HeaderID is the key of the header among a golden's cases.
+const HeaderID = "fidelity/golden"
 
-// GoldenCell is what a golden keeps of an observation. Prompt is a hash of the messages: cells pair only
-// when it agrees.
+// GoldenCell is what a golden keeps of a cell: the baseline, which is the last of gate.Repeats repeats, and the
+// repeats before it, which chose the stable cells. Prompt is a hash of the messages: cells pair only when it agrees.
 type GoldenCell struct {
 	Class     string     `json:"class"`
 	Hit       bool       `json:"hit"`
 	Prompt    string     `json:"prompt"`
 	Tokens    int        `json:"tokens"`
 	Positions []Position `json:"positions,omitempty"`
+	Before    []Repeat   `json:"before,omitempty"` // empty where the engine repeats itself to the bit
+}
+
+// Repeat is one of the answers that chose the stable cells.
+type Repeat struct {
+	Class  string   `json:"class"`
+	Prompt string   `json:"prompt"`
+	Tokens int      `json:"tokens"`
+	Margin *float64 `json:"margin,omitempty"` // mean over the answer's positions, nats
 }
 
 // MarshalJSON writes a position on one line: token, margin, and the top log-probabilities to 1e-5 nat,
@@ -91,22 +142,16 @@ func (p *Position) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Keep turns a measured observation into a golden cell.
+// Keep turns a measured observation into a golden cell. The top log-probabilities are kept for grid, window and cache
+// test; further cells are compared by margins.
 func Keep(o Observation) GoldenCell {
-	return GoldenCell{Class: o.Class, Hit: o.Hit, Prompt: o.PromptSHA, Tokens: o.Tokens.N, Positions: o.Positions}
-}
-
-// GoldenCases turns a run into the cases of a golden file. It fails when a cell was not measured: a
-// golden with holes would later pass for a complete one.
-func GoldenCases(obs []Observation, noise Noise) (map[string]any, error) {
-	out := map[string]any{NoiseID: noise}
-	for _, o := range obs {
-		if !o.Measured {
-			return nil, fmt.Errorf("no golden is recorded: the cell %q is %s: %w", o.Cell.ID, o.Class, o.Err)
+	c := GoldenCell{Class: o.Class, Hit: o.Hit, Prompt: o.PromptSHA, Tokens: o.Tokens.N, Positions: slices.Clone(o.Positions)}
+	if o.Cell.Further {
+		for i := range c.Positions {
+			c.Positions[i].Top = nil
 		}
-		out[o.Cell.ID] = Keep(o)
 	}
-	return out, nil
+	return c
 }
 
 // ParseGolden reads the cases of a golden file, as decoded from JSON.
@@ -117,8 +162,8 @@ func ParseGolden(family string, cases map[string]any) (*Golden, error) {
 		if err != nil {
 			return nil, fmt.Errorf("golden %q, case %q: %w", family, id, err)
 		}
-		if id == NoiseID {
-			err = json.Unmarshal(raw, &g.Noise)
+		if id == HeaderID {
+			err = json.Unmarshal(raw, &g.Header)
 		} else {
 			var c GoldenCell
 			err = json.Unmarshal(raw, &c)
@@ -127,6 +172,9 @@ func ParseGolden(family string, cases map[string]any) (*Golden, error) {
 		if err != nil {
 			return nil, fmt.Errorf("golden %q, case %q: %w", family, id, err)
 		}
+	}
+	if len(g.Gate) == 0 {
+		return nil, fmt.Errorf("golden %q has no %q with the gate's cells: it was made by an earlier version, bless again", family, HeaderID)
 	}
 	return g, nil
 }
@@ -150,7 +198,27 @@ func Slug(model string) string {
 }
 
 // GoldenFamily is the name of the golden of a model, as internal/golden wants it. The profile is the set of
-// prompts: with another haystack they are others, and pair with nothing recorded under this one.
-func GoldenFamily(model, haystack string) string {
-	return "fidelity/" + Slug(model) + "." + Slug(haystack)
+// prompts, haystack and budget: with another haystack they are others, and pair with nothing recorded under this one.
+func GoldenFamily(model, haystack string, b Budget) string {
+	return "fidelity/" + Slug(model) + "/" + Profile(haystack, b)
+}
+
+// Profile is the last part of a golden's name.
+func Profile(haystack string, b Budget) string {
+	if b == "" {
+		b = Standard
+	}
+	return Slug(haystack) + "-" + string(b)
+}
+
+// Profiles lists the budgets whose golden serves a run, best first: its own, then the larger ones, which hold its cells,
+// then the smaller ones, of which part of its cells can be paired.
+func Profiles(b Budget) []Budget {
+	switch b {
+	case Smoke:
+		return []Budget{Smoke, Standard, Full}
+	case Full:
+		return []Budget{Full, Standard, Smoke}
+	}
+	return []Budget{Standard, Full, Smoke}
 }

@@ -21,12 +21,19 @@ type Judgement struct {
 	Verdict  string // text of the verdict line
 }
 
-// Judge runs all gates over a run. golden may be nil. deterministic says that the engine repeats itself to
-// the bit, so that its noise is known without a golden; reported that it was seen to report cache hits.
+// Context is what judging knows beside the answers.
+type Context struct {
+	Budget        Budget
+	Golden        *Golden // nil: none
+	Deterministic bool    // the engine repeats itself to the bit, so that its noise is known without a golden
+	Reported      bool    // it was seen to report cache hits
+}
+
+// Judge runs all gates over a run.
 //
 // A golden decides where there is one; the internal controls decide where there is none, and are printed
 // either way. A cache that changes answers is a fault whatever the golden says.
-func Judge(p Plan, obs []Observation, golden *Golden, deterministic, reported bool) (Judgement, error) {
+func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 	var j Judgement
 	var err error
 	j.Hits, j.Of = count(obs, func(o Observation) bool { return o.Cell.Family == Recall })
@@ -42,20 +49,20 @@ func Judge(p Plan, obs []Observation, golden *Golden, deterministic, reported bo
 	}
 	var noise *Noise
 	switch {
-	case golden != nil && (golden.Noise.Repeats > 1 || deterministic):
-		noise = &golden.Noise
-	case deterministic:
+	case x.Golden != nil && (x.Golden.Noise.Repeats > 1 || x.Deterministic):
+		noise = &x.Golden.Noise
+	case x.Deterministic:
 		noise = &Noise{Source: "deterministic engine"}
 	}
 	j.Window = JudgeWindow(obs)
-	if j.Cache, err = JudgeCache(obs, noise, reported); err != nil {
+	if j.Cache, err = JudgeCache(obs, noise, x.Reported); err != nil {
 		return j, err
 	}
 	if j.Controls, err = Control(obs, p.Lengths); err != nil {
 		return j, err
 	}
-	if golden != nil {
-		c, err := Compare(obs, golden)
+	if x.Golden != nil {
+		c, err := Decide(x.Budget, p, obs, x.Golden, x.Reported)
 		if err != nil {
 			return j, err
 		}
@@ -76,7 +83,7 @@ func (j *Judgement) conclude() (suite.Code, string) {
 		return suite.Regression, "fault  " + j.Cache.Text
 	}
 	if g := j.Golden; g != nil && g.Overall != Absent {
-		if g.Overall == Inconclusive || j.Cache.Standing == Inconclusive {
+		if g.Overall != Held || j.Cache.Standing == Inconclusive {
 			return suite.Inconclusive, "inconclusive  " + j.inconclusive()
 		}
 		return suite.Pass, "no fault found"
@@ -97,10 +104,15 @@ func (j *Judgement) conclude() (suite.Code, string) {
 func (j *Judgement) regression() string {
 	g := j.Golden
 	var parts []string
-	if len(g.Lost) > 0 {
-		parts = append(parts, fmt.Sprintf("recall: %d of %d lost (golden %d/%d), p %s", len(g.Lost)-len(g.Won), g.Hits, g.Hits, g.Pairs, pvalue(g.P)))
+	for _, f := range g.Gate.Families {
+		if f.Standing == Regressed {
+			parts = append(parts, f.Sentence)
+		}
 	}
-	if g.Margins == Regressed {
+	if len(parts) == 0 && len(g.Lost) > 0 {
+		parts = append(parts, fmt.Sprintf("recall: %d of %d lost", len(g.Lost)-len(g.Won), g.Hits))
+	}
+	if g.Exact && g.Margins == Regressed {
 		parts = append(parts, fmt.Sprintf("margins moved in %d of %d cells, median %s nat (allowed %s)", len(g.Moved), len(g.Shifts), nats(g.Median.Size()), nats(g.Threshold)))
 	}
 	if len(g.Lost) == 0 {
@@ -114,11 +126,17 @@ func (j *Judgement) inconclusive() string {
 	if j.Cache.Standing == Inconclusive {
 		return j.Cache.Text
 	}
+	exact := g.Exact && g.Margins == Inconclusive
 	switch {
-	case len(g.Missing)+len(g.Unpaired) > 0 && g.Margins != Inconclusive:
+	case len(g.Missing)+len(g.Unpaired) > 0 && !exact:
 		return fmt.Sprintf("%d cells unmeasured and %d without a golden of the same prompt", len(g.Missing), len(g.Unpaired))
-	case g.Margins == Inconclusive:
+	case exact:
 		return fmt.Sprintf("margins moved in %d of %d cells only (largest %s nat at %s): a tie that fell the other way, or a fault of few rows", len(g.Moved), len(g.Shifts), nats(g.Moved[0].Size()), g.Moved[0].ID)
 	}
-	return fmt.Sprintf("%d of %d lost, p %s: more cells are needed", len(g.Lost), g.Pairs, pvalue(g.P))
+	for _, f := range g.Gate.Families {
+		if f.Standing == g.Overall {
+			return f.Sentence
+		}
+	}
+	return g.Gate.Sentence
 }

@@ -5,6 +5,7 @@ package fidelity_test
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/assay-suite/assay/fidelity"
 	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/golden"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
@@ -28,14 +30,16 @@ const gentle = 4
 // server's golden instead of judging by it.
 func TestLive(t *testing.T) {
 	isJob := suite.Job(t)
-	refuseResume()
+	if golden.Updating() {
+		mayBless()
+	}
 	j, err := liveJob(t)
 	if err != nil {
 		suite.Usage(err)
 	}
 	d, err := j.Run(t.Context())
 	if err == nil && golden.Updating() {
-		bless(t, d)
+		bless(t, j, d)
 		return
 	}
 	conclude(t, d, err)
@@ -63,12 +67,13 @@ func liveJob(t *testing.T) (fidelity.Job, error) {
 	require.NoError(t, err)
 	j := fidelity.Job{
 		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
-		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless",
+		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless -reason=\"what this build is\"",
 		Dir: dir, Shown: shown, Result: suite.Record,
 		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(),
 	}
+	j.EveryCurl, j.Past = true, past()
 	if golden.Updating() {
-		j.Repeats, j.Record = 3, "" // it is being recorded
+		j.Repeats, j.Record = gate.Repeats, "" // it is being recorded
 	}
 	return j, nil
 }
@@ -97,34 +102,63 @@ func agree() func(string) bool {
 	}
 }
 
-// bless records the run as the golden of its model, with the noise between the repeats.
-func bless(t *testing.T, d fidelity.Done) {
+// reason is why a golden is made.
+var reason = flag.String("assay.reason", "", "why a golden is made or changed, for `go tool mage bless`")
+
+// inCI reports whether this is CI, as the golden wrapper does.
+func inCI() bool {
+	ci, set := os.LookupEnv("CI")
+	return set && ci != "" && ci != "false" && ci != "0"
+}
+
+// mayBless refuses what would be refused at the end, before anything is sent.
+func mayBless() {
+	switch {
+	case strings.TrimSpace(*reason) == "":
+		suite.Usage(errors.New("no golden is made: a golden needs a reason, go tool mage bless -reason=\"why it is made or changed\""))
+	case inCI():
+		suite.Usage(errors.New("no golden is made: this is CI, where a red gate would bless itself; make it by hand and commit it"))
+	}
+}
+
+// bless records the last repeat of a run as the golden of its model and profile.
+func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 	t.Helper()
 	if len(d.Judgement.Errors) > 0 || d.Judgement.Cache.Standing == fidelity.Regressed {
 		suite.Verdict(suite.Regression, "not recorded: "+d.Judgement.Verdict)
 		return
 	}
-	noise := fidelity.NoiseOf(d.Repeats, "repeats on the server itself")
-	cases, err := fidelity.GoldenCases(d.Observations, noise)
+	id, err := j.Client.Identify(t.Context())
+	if err != nil {
+		suite.Verdict(suite.NotReachable, "not recorded: "+err.Error())
+		return
+	}
+	if diff := d.Server.Differences(fidelity.ServerOf(id)); len(diff) > 0 {
+		suite.Verdict(suite.Inconclusive, "not recorded: the server changed while it was asked: "+strings.Join(diff, "; "))
+		return
+	}
+	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{Reason: *reason, CI: inCI(), Server: d.Server, Source: "repeats on the server itself"})
 	if err != nil {
 		suite.Verdict(suite.Inconclusive, "not recorded: "+err.Error())
 		return
 	}
-	h := userHaystack(t)
 	prov := golden.Provenance{
 		Generator: "go tool mage bless", Seed: "needle: PCG by FNV-1a of seed 0 and case ID",
-		Source: "answers of a live server; haystack " + h.Name + " " + h.SHA256[:16],
-		Model:  "served as " + d.Flight.Model, Profile: fidelity.Slug(h.Name),
+		Source: "answers of a live server; haystack " + j.Haystack.Name + " " + j.Haystack.SHA256[:16],
+		Model:  "served as " + d.Flight.Model, Profile: fidelity.Profile(j.Haystack.Name, j.Budget),
 	}
 	caution := ""
+	if left != "" {
+		caution = "; " + left
+	}
 	if d.Judgement.Controls.Standing != fidelity.Held {
 		prov.Notes = "recorded although the internal controls said: " + d.Judgement.Controls.Text
-		caution = "; caution: " + d.Judgement.Controls.Text
+		caution += "; caution: " + d.Judgement.Controls.Text
 	}
-	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, h.Name), golden.Doc{Provenance: prov, Cases: cases})
+	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{Provenance: prov, Cases: cases})
 	if err != nil {
 		suite.Verdict(suite.UsageError, "not recorded: "+err.Error())
 		return
 	}
-	suite.Verdict(suite.Pass, fmt.Sprintf("golden recorded: %s, noise %.2g nat over %d repeats%s", shown(name), noise.Nats, noise.Repeats, caution))
+	suite.Verdict(suite.Pass, fmt.Sprintf("golden recorded: %s%s", shown(name), caution))
 }

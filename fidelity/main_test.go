@@ -30,7 +30,7 @@ func TestMainJob(t *testing.T) {
 		j.Keep = func(c fidelity.Cell) bool { return c.Tokens <= 128 }
 	}
 	if isJob {
-		refuseResume()
+		j.Past = past()
 		j.Budget, j.Haystack = budgetOf(), userHaystack(t)
 		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
 		j.Result = suite.Record
@@ -46,12 +46,17 @@ func TestMainJob(t *testing.T) {
 	}
 }
 
-// refuseResume ends a job that is told to continue another one: nothing here could, and a setting that does
-// nothing would be believed.
-func refuseResume() {
-	if v, set := suite.Value("ASSAY_RESUME"); set {
-		suite.Usage(fmt.Errorf("ASSAY_RESUME=%q continues a run of `go tool mage weights`; a run of this job begins anew, so unset it", v))
+// past is the run that a job is told to continue, nil for none.
+func past() *fidelity.Past {
+	folder, set := suite.Value("ASSAY_RESUME")
+	if !set {
+		return nil
 	}
+	p, err := fidelity.ReadPast(folder)
+	if err != nil {
+		suite.Usage(fmt.Errorf("ASSAY_RESUME: %w", err))
+	}
+	return p
 }
 
 // embeddedJob is the main job on nano-v4 behind the real server, in this process.
@@ -79,6 +84,8 @@ func conclude(t *testing.T, d fidelity.Done, err error) {
 	case endpoint.IsUnreachable(err):
 		t.Log(err)
 		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
+	case errors.Is(err, fidelity.ErrOtherRun):
+		suite.Verdict(suite.UsageError, "usage: "+err.Error())
 	case errors.Is(err, fidelity.ErrDeclined):
 		suite.Verdict(suite.Inconclusive, err.Error())
 	default:
@@ -101,11 +108,12 @@ func haystack(t testing.TB) *needle.Haystack {
 // userHaystack is what a job hides needles in.
 func userHaystack(t testing.TB) *needle.Haystack {
 	t.Helper()
-	file, set := suite.Value("ASSAY_HAYSTACK")
+	name, set := suite.Value("ASSAY_HAYSTACK")
 	if !set {
 		return haystack(t)
 	}
-	h, err := needle.FromFile(file)
+	const units = 200_000 // words and marks of a generated text: several of the longest prompts
+	h, err := needle.Open(name, 0, units)
 	if err != nil {
 		suite.Usage(err)
 	}

@@ -17,6 +17,7 @@ type Position struct {
 type Observation struct {
 	Cell      Cell
 	Class     string // answer class slug
+	Wire      string // endpoint.Class of the request
 	Hit       bool
 	Measured  bool // false: error, unmeasured, budget, cut off by transport; then Hit means nothing
 	Formed    bool // the answer is the kind of thing that was asked for: digits, right or wrong
@@ -26,7 +27,7 @@ type Observation struct {
 	Finish    string
 	Positions []Position // nil where the server gives no log-probabilities
 	Prompt    string
-	PromptSHA string // of the messages, 16 hex digits
+	PromptSHA string // see promptHash
 	Tokens    endpoint.Count
 	Cached    endpoint.Count
 	Seconds   float64

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
 // Family is a part of the plan.
 type Family string
 
-// The families.
+// The families of questions. Which gated family a cell counts towards is Cell.Gate.
 const (
-	Recall Family = "recall" // grid of length x depth
-	Window Family = "window" // where in the context is a needle found?
-	Cache  Family = "cache"  // the same prompt cold and warm
+	Recall      Family = "recall"      // grid of length x depth
+	Window      Family = "window"      // where in the context is a needle found?
+	Cache       Family = "cache"       // the same prompt cold and warm
+	Extra       Family = "extra"       // further needles, far and near, for the gate
+	Concurrency Family = "concurrency" // asked in bursts
 )
 
 // Arms of the window test. Each needle stands where the arm says, the question is the same.
@@ -33,21 +36,26 @@ func WindowArms() []string { return []string{Tail, Inside, Start, Repeated, Shor
 // Cell is one question of the plan: a suite case with its place in the plan.
 type Cell struct {
 	suite.Case
-	Family Family
-	Tokens int     // wanted prompt length in the server's tokens
-	Depth  float64 // 0 start, 1 end; of the needle's place in the filler
-	Arm    string  // window: see WindowArms; cache: cold or warm
-	Copies int     // of the needle
-	Repeat int     // which needle of its kind, from 0
-	Prompt string  // ID of the prompt: cells with the same one send the same bytes
+	Family  Family
+	Gate    gate.Family // empty: diagnosis only
+	Further bool        // made for the gate, beyond grid, window and cache test
+	Burst   int         // above 0: asked at once with the other cells of this number
+	Tokens  int         // wanted prompt length in the server's tokens
+	Depth   float64     // 0 start, 1 end; of the needle's place in the filler
+	Arm     string      // window: see WindowArms; cache: cold or warm
+	Copies  int         // of the needle
+	Repeat  int         // which needle of its kind, from 0
+	Prompt  string      // ID of the prompt: cells with the same one send the same bytes
 }
 
-// Plan is what a run will send. Pairs of cache cells stand next to each other, cold first.
+// Plan is what a run will send, and in Reserve what it may send besides. Pairs of cache cells stand next to each other, cold first.
 type Plan struct {
 	Lengths []int // columns of the grid
 	Depths  []float64
 	Cells   []Cell
-	LeftOut []string // what the context window does not allow, for the reader
+	Reserve []Cell      // asked when the gate wants more, and at bless
+	Order   []gate.Slot // of the gated cells of both, each family in the order in which the gate looks at it
+	LeftOut []string    // what the context window does not allow, for the reader
 }
 
 // Budget says how much to send.
@@ -76,19 +84,44 @@ const shortTokens = 96
 // NewPlan lays the cells out for a context window of the given number of tokens (0: unknown, taken
 // as long enough). Cells are ordered from cheap to dear, so that a dead endpoint costs little.
 func NewPlan(b Budget, window int) (Plan, error) {
+	if b == "" {
+		b = Standard
+	}
+	tiers := map[Budget][]Cell{}
+	var p Plan
+	for _, tier := range []Budget{Smoke, Standard, Full} {
+		base, err := basePlan(tier, window)
+		if err != nil {
+			return Plan{}, err
+		}
+		tiers[tier] = base.Cells
+		if tier == b {
+			p = base
+		}
+	}
+	if p.Cells == nil {
+		return Plan{}, fmt.Errorf("budget %q is unknown: use %q, %q or %q", string(b), Smoke, Standard, Full)
+	}
+	p.fill(b, window, tiers)
+	slices.SortStableFunc(p.Cells, func(a, b Cell) int { return cmp.Compare(a.Tokens, b.Tokens) })
+	return p, nil
+}
+
+// basePlan is a budget's grid, window and cache test.
+func basePlan(b Budget, window int) (Plan, error) {
 	p := Plan{Depths: []float64{0, 0.25, 0.5, 0.75, 1}}
 	repeats, windowRepeats, cacheRepeats := 1, 4, 4
 	windowLength, cacheLengths := 1024, []int{512, 1024, 2048}
 	lengths := []int{128, 256, 512, 1024, 1536, 2048, 4096}
+	for n := 8192; window > 8192 && n <= longestCell && n+answerBudget <= window; n *= 2 {
+		lengths = append(lengths, n)
+	}
 	switch b {
 	case Smoke:
 		lengths, p.Depths = []int{128, 512, 1024}, []float64{0, 0.5, 1}
 		windowRepeats, cacheRepeats, cacheLengths = 1, 2, []int{512}
-	case Standard, "":
 	case Full:
 		repeats = 3
-	default:
-		return Plan{}, fmt.Errorf("budget %q is unknown: use %q, %q or %q", string(b), Smoke, Standard, Full)
 	}
 	fits := func(tokens int) bool { return window == 0 || tokens+answerBudget <= window }
 	for _, n := range lengths {
@@ -123,9 +156,15 @@ func NewPlan(b Budget, window int) (Plan, error) {
 			p.add(cacheCells(n, r)...)
 		}
 	}
+	for i := range p.Cells {
+		p.Cells[i].Gate = gateOf(p.Cells[i])
+	}
 	slices.SortStableFunc(p.Cells, func(a, b Cell) int { return cmp.Compare(a.Tokens, b.Tokens) })
 	return p, nil
 }
+
+// longestCell is the longest prompt of the grid, in tokens: what a gentle run takes of a larger window.
+const longestCell = 32768
 
 func (p *Plan) add(cells ...Cell) { p.Cells = append(p.Cells, cells...) }
 
@@ -210,11 +249,11 @@ func (p Plan) Count(f Family) int {
 	return n
 }
 
-// Only is the plan without the cells that keep refuses; lengths and depths without a cell go too. A kept
-// warm cell needs its cold one.
+// Only is the plan without the cells that keep refuses, and without a reserve; lengths and depths without a cell go too.
+// A kept warm cell needs its cold one.
 func (p Plan) Only(keep func(Cell) bool) Plan {
 	out := p
-	out.Cells, out.Lengths, out.Depths = nil, nil, nil
+	out.Cells, out.Reserve, out.Order, out.Lengths, out.Depths = nil, nil, nil, nil, nil
 	lengths, depths := map[int]bool{}, map[float64]bool{}
 	for _, c := range p.Cells {
 		if keep(c) {
@@ -222,6 +261,15 @@ func (p Plan) Only(keep func(Cell) bool) Plan {
 			if c.Family == Recall {
 				lengths[c.Tokens], depths[c.Depth] = true, true
 			}
+		}
+	}
+	kept := map[string]bool{}
+	for _, c := range out.Cells {
+		kept[c.ID] = true
+	}
+	for _, s := range p.Order {
+		if kept[s.ID] {
+			out.Order = append(out.Order, s)
 		}
 	}
 	for _, n := range p.Lengths {
@@ -232,6 +280,48 @@ func (p Plan) Only(keep func(Cell) bool) Plan {
 	for _, d := range p.Depths {
 		if depths[d] {
 			out.Depths = append(out.Depths, d)
+		}
+	}
+	return out
+}
+
+// Whole is the plan of a blessing: all cells that any look of the gate may want, a tenth more for those that turn out
+// unstable, and nothing in reserve.
+func (p Plan) Whole(b Budget) Plan {
+	out := p
+	out.Reserve, out.Order = nil, nil
+	want := map[string]bool{}
+	n := map[gate.Family]int{}
+	for _, s := range p.Order {
+		if b == Smoke && (s.Family != gate.Far && s.Family != gate.Near || n[s.Family] >= smokeBless) {
+			continue
+		}
+		n[s.Family]++
+		want[s.ID] = true
+		out.Order = append(out.Order, s)
+	}
+	out.Cells = slices.Clone(p.Cells)
+	for _, i := range groupCells(p.Reserve) {
+		if slices.ContainsFunc(i, func(k int) bool { return want[p.Reserve[k].ID] }) {
+			for _, k := range i {
+				out.Cells = append(out.Cells, p.Reserve[k])
+			}
+		}
+	}
+	return out
+}
+
+// smokeBless is the last look of the smoke budget and a tenth more.
+const smokeBless = 45
+
+// more returns the reserve's cells of some IDs, whole units.
+func (p Plan) more(ids []string) []Cell {
+	var out []Cell
+	for _, g := range groupCells(p.Reserve) {
+		if slices.ContainsFunc(g, func(k int) bool { return slices.Contains(ids, p.Reserve[k].ID) }) {
+			for _, k := range g {
+				out = append(out, p.Reserve[k])
+			}
 		}
 	}
 	return out

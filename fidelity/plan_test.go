@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
@@ -16,18 +17,19 @@ func TestPlanCounts(t *testing.T) {
 	for _, row := range []struct {
 		budget              fidelity.Budget
 		grid, window, cache int
+		further             int // far, near and bursts
 		maxTokens           int
 	}{
-		{fidelity.Smoke, 9, 5, 4, 12_000},
-		{fidelity.Standard, 35, 20, 24, 97_000}, // the newcomer's run of design/exemplars
-		{fidelity.Full, 105, 20, 24, 195_000},
+		{fidelity.Smoke, 9, 5, 4, 6, 14_000},
+		{fidelity.Standard, 35, 20, 80, 65, 120_000}, // the newcomer's run
+		{fidelity.Full, 105, 20, 240, 235, 290_000},
 	} {
 		t.Run(string(row.budget), func(t *testing.T) {
 			p, err := fidelity.NewPlan(row.budget, 8192)
 			require.NoError(t, err)
-			got := []int{p.Count(fidelity.Recall), p.Count(fidelity.Window), p.Count(fidelity.Cache)}
-			if d := cmp.Diff([]int{row.grid, row.window, row.cache}, got); d != "" {
-				t.Errorf("grid, window, cache (-want +got):\n%s", d)
+			got := []int{p.Count(fidelity.Recall), p.Count(fidelity.Window), p.Count(fidelity.Cache), p.Count(fidelity.Extra) + p.Count(fidelity.Concurrency)}
+			if d := cmp.Diff([]int{row.grid, row.window, row.cache, row.further}, got); d != "" {
+				t.Errorf("grid, window, cache, further (-want +got):\n%s", d)
 			}
 			if c := p.Cost(); c.Requests != len(p.Cells) || c.Tokens > row.maxTokens {
 				t.Errorf("cost %v for %d cells, want at most %d tokens", c, len(p.Cells), row.maxTokens)
@@ -92,13 +94,63 @@ func TestPlanKeepsInsideTheWindow(t *testing.T) {
 	}
 }
 
+// Every family has as many cells as the gate looks at, in an order that smaller budgets begin with.
+func TestFamiliesOfThePlan(t *testing.T) {
+	for _, window := range []int{0, 2048, 8192, 131072} {
+		order := map[fidelity.Budget]map[gate.Family][]string{}
+		for b, first := range map[fidelity.Budget]int{fidelity.Smoke: 10, fidelity.Standard: 40, fidelity.Full: 120} {
+			p, err := fidelity.NewPlan(b, window)
+			require.NoError(t, err)
+			asked, unit := map[string]bool{}, map[string]gate.Family{}
+			for _, c := range p.Cells {
+				asked[c.ID] = true
+			}
+			for _, c := range slices.Concat(p.Cells, p.Reserve) {
+				unit[c.ID] = c.Gate
+				if c.Tokens+256 > window && window > 0 {
+					t.Errorf("window %d: %s has %d tokens", window, c.ID, c.Tokens)
+				}
+			}
+			order[b] = map[gate.Family][]string{}
+			for _, s := range p.Order {
+				order[b][s.Family] = append(order[b][s.Family], s.ID)
+				if unit[s.ID] != s.Family {
+					t.Errorf("window %d, %s: %s is of the family %q in the order and %q in its cell", window, b, s.ID, s.Family, unit[s.ID])
+				}
+			}
+			for f, ids := range order[b] {
+				if len(ids) < gate.BlessCells {
+					t.Errorf("window %d, %s: %d cells of %s, want %d", window, b, len(ids), f, gate.BlessCells)
+				}
+				for i, id := range ids[:first] {
+					if !asked[id] && (b != fidelity.Smoke || f == gate.Far || f == gate.Near) {
+						t.Errorf("window %d, %s: %s is number %d of %s and not planned", window, b, id, i+1, f)
+					}
+				}
+			}
+		}
+		for f, ids := range order[fidelity.Full] {
+			for b, n := range map[fidelity.Budget]int{fidelity.Smoke: 40, fidelity.Standard: 120} {
+				if !slices.Equal(order[b][f][:n], ids[:n]) {
+					t.Errorf("window %d: the first %d cells of %s are others in %s than in full", window, n, f, b)
+				}
+			}
+		}
+	}
+}
+
 func TestCellsAreRegistered(t *testing.T) {
-	p, err := fidelity.NewPlan(fidelity.Full, 0)
-	require.NoError(t, err)
-	registered := suite.IDs(suite.Cases("fidelity/"))
-	for _, c := range p.Cells {
-		if !slices.Contains(registered, c.ID) {
-			t.Errorf("%s is not registered: `go tool mage cases` does not show it", c.ID)
+	registered := map[string]bool{}
+	for _, id := range suite.IDs(suite.Cases("fidelity/")) {
+		registered[id] = true
+	}
+	for _, window := range []int{0, 8192, 32768} {
+		p, err := fidelity.NewPlan(fidelity.Full, window)
+		require.NoError(t, err)
+		for _, c := range slices.Concat(p.Cells, p.Reserve) {
+			if !registered[c.ID] {
+				t.Errorf("%s is not registered: `go tool mage cases` does not show it", c.ID)
+			}
 		}
 	}
 }
