@@ -2,6 +2,7 @@ package fidelity_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,21 +13,25 @@ import (
 	"github.com/assay-suite/assay/internal/stat"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/oracle"
+	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// swaps are the variants of the mHC mix whose effect on recall is on record: the two reduced contracts, and every
-// planted fault of the hyper-connections.
+// swaps are the variants whose effect on recall is on record: the mixing GEMM under its two reduced contracts, and every
+// fault of the catalogue that fits into the model.
 func swaps(t testing.TB) []swap {
 	t.Helper()
 	out := []swap{
 		{"bf16-mix", contractMix(t, numerics.MHCBF16())},
 		{"tf32-mix", contractMix(t, numerics.MHCTF32())},
 	}
-	for _, f := range []string{"comb-transposed", "hc-eps-missing", "hc-norm-sqrt2", "hc-reads-past-end", "sinkhorn-one-step-short"} {
-		out = append(out, swap{f, faulty(t, f)})
+	for _, f := range faults.All() {
+		out = append(out, swap{f.Name, faulty(t, f.Name)})
 	}
 	return out
 }
+
+// again are the swaps that every run executes on the slice; the others wait for ASSAY_BUDGET=full.
+var again = []string{"bf16-mix", "tf32-mix", "comb-transposed", "hc-norm-sqrt2", "routed-scaling-twice", "prefix-rows-stale"}
 
 type swap struct {
 	name  string
@@ -67,11 +72,11 @@ type swapLength struct {
 	Worst  float64 `json:"largest-shift-nats"`
 }
 
-// TestMHCSwap puts every variant of the mHC mix into nano-v4 and compares recall and margins with the golden. By
+// TestSwaps puts every variant into nano-v4 and compares recall and margins with the golden. By
 // default a slice is run again, exactly; ASSAY_BUDGET=full runs the grid and renews the table by length.
-func TestMHCSwap(t *testing.T) {
+func TestSwaps(t *testing.T) {
 	long(t)
-	const family = "fidelity/mhc-swap"
+	const family = "fidelity/swap"
 	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g)
@@ -81,11 +86,17 @@ func TestMHCSwap(t *testing.T) {
 	grid := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return c.Family == fidelity.Recall && c.Tokens <= 2048 })
 
 	doc := golden.Doc{Provenance: provenance(t, "nano-v4"), Cases: map[string]any{}}
-	doc.Provenance.Generator = "fidelity.TestMHCSwap: oracle.Ops with another HCMix, HCSplit or HCPost inside nano-v4"
+	doc.Provenance.Generator = "fidelity.TestSwaps: oracle.Ops with one operator exchanged inside nano-v4"
 	var ids []string
 	for _, s := range swaps(t) {
-		sliceID := "fidelity/mhc-swap/" + s.name + "/slice"
+		sliceID := "fidelity/swap/" + s.name + "/slice"
 		ids = append(ids, sliceID)
+		for _, n := range grid.Lengths {
+			ids = append(ids, lengthID(s.name, n))
+		}
+		if budgetOf() != fidelity.Full && !slices.Contains(again, s.name) {
+			continue
+		}
 		cells := map[string]swapCell{}
 		for _, o := range observe(t, s.model, "nano-v4", slice) {
 			c := swapCell{Class: o.Class, Margins: []float64{}}
@@ -95,9 +106,6 @@ func TestMHCSwap(t *testing.T) {
 			cells[o.Cell.ID] = c
 		}
 		doc.Cases[sliceID] = cells
-		for _, n := range grid.Lengths {
-			ids = append(ids, lengthID(s.name, n))
-		}
 		if budgetOf() == fidelity.Full {
 			for n, row := range byLength(t, observe(t, s.model, "nano-v4", grid), grid, g) {
 				doc.Cases[lengthID(s.name, n)] = row
@@ -110,7 +118,7 @@ func TestMHCSwap(t *testing.T) {
 }
 
 func lengthID(variant string, n int) string {
-	return fmt.Sprintf("fidelity/mhc-swap/%s/len-%d", variant, n)
+	return fmt.Sprintf("fidelity/swap/%s/len-%d", variant, n)
 }
 
 func byLength(t testing.TB, obs []fidelity.Observation, p fidelity.Plan, g *fidelity.Golden) map[int]swapLength {
