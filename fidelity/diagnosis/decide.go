@@ -55,6 +55,9 @@ func Diagnose(s evidence.Set) Report {
 			continue
 		}
 		for _, f := range c.explain(r, sym) {
+			if hint := r.cliff(); hint != "" && c.name == "far" {
+				f.Evidence = append(f.Evidence, hint)
+			}
 			all = append(all, found{c.name, f.certain, f.Finding})
 			for _, k := range f.covers {
 				if _, ok := covered[k]; !ok {

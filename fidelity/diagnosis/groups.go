@@ -21,6 +21,7 @@ type reading struct {
 	tail   group   // facts in the last 128 tokens of such prompts
 	head   group   // facts in their first tenth
 	middle group
+	deep   group // of these the arms at depths of 30 % to 90 %
 }
 
 // shortest is what counts as a short prompt where the sweep has no edge.
@@ -38,6 +39,7 @@ func read(s evidence.Set) *reading {
 		limit = r.edge - width/2
 	}
 	r.near.what, r.far.what, r.tail.what, r.head.what, r.middle.what = "short, alone, cold", "deep in long prompts", "in the last 128 tokens", "at the head", "in the middle"
+	r.deep.what = "at 30 % to 90 % of long prompts"
 	r.beyond.what = "lengths beyond the edge"
 	if r.edge == 0 {
 		r.beyond.what = fmt.Sprintf("lengths above %d", shortest)
@@ -59,7 +61,11 @@ func read(s evidence.Set) *reading {
 		switch {
 		case deep:
 			r.far.add(a)
-			switch n, err := strconv.Atoi(d); {
+			n, err := strconv.Atoi(d)
+			if err == nil && n >= 30 {
+				r.deep.add(a)
+			}
+			switch {
 			case err != nil:
 			case n <= 10:
 				r.head.add(a)
@@ -80,6 +86,19 @@ func (r *reading) take(g *group, probe string, names ...string) {
 			g.add(a)
 		}
 	}
+}
+
+// cliff words the edge and what is known to break there: a hint, no proof.
+func (r *reading) cliff() string {
+	if r.edge == 0 {
+		return ""
+	}
+	width, _ := r.Number(evidence.Length, "edge-width")
+	line := fmt.Sprintf("needles are lost from %.0f tokens on, to %.0f either way", r.edge, width/2)
+	if known := r.Words[evidence.Length+"/cliffs"]; known != "" {
+		line += "; a hint, no proof: " + known
+	}
+	return line
 }
 
 // beyondOwn is beyondLuck against the share of short facts that this server gets wrong anyway (rule of succession).

@@ -82,6 +82,9 @@ func farChannel() channel {
 			if a := worse(r.near, r.seams()); a.state == yes {
 				return a
 			}
+			if a := worse(r.near, r.deep); a.state == yes {
+				return a
+			}
 			return worse(r.near, r.beyond)
 		},
 		rules: []rule{
@@ -160,13 +163,13 @@ func farChannel() channel {
 			},
 			{
 				class: "chunk-seam", says: "which text is lost follows the boundaries of prefill chunks", reads: []string{evidence.Shift, evidence.Warm, evidence.Distance},
-				when:     []clause{{"needles on a seam are lost and beside it found; or a warm prompt is right where the cold one is wrong; or what is lost at a fixed distance from the end comes and goes with the length; or only the head is found", chunkSeam}, whole},
+				when:     []clause{{"needles on a seam are lost and beside it found; or those before a seam are lost and behind it found, for two seams; or the head is found and what stands before the question is lost; or what is lost at a fixed distance from the end comes and goes with the length; or a warm prompt is right where the cold one is wrong", chunkSeam}, whole},
 				splitter: "another chunk size: the edge moves with it",
 				next:     Flag{SGLang: "--chunked-prefill-size -1", VLLM: "--max-num-batched-tokens above the prompt's length", LlamaCpp: "-b and -ub above the prompt's length"},
 			},
 			{
-				class: "junk-cliff", says: "no language from the first token on, from a length on", reads: []string{evidence.Depth},
-				when: []clause{noLanguage("the wrong answers are no language", true), tailWrong, whole,
+				class: "junk-cliff", says: "no language from the first token on, from a length on", beside: []string{"chunk-seam"}, reads: []string{evidence.Depth},
+				when: []clause{noLanguage("the wrong answers are no language", true), tailWrong, whole, wrongAreNot("they are not near misses", 0.5, "near-miss"),
 					{"a warm prompt is no better", func(r *reading) answer { return chunkWarm(r).not() }}},
 				splitter: "the needle beside the question: this fault loses it as well, a lost far path does not",
 				next:     Flag{SGLang: "another --attention-backend", VLLM: "another VLLM_ATTENTION_BACKEND", LlamaCpp: "-fa off"},
@@ -231,7 +234,7 @@ func farChannel() channel {
 				next:     Flag{SGLang: "rope_scaling by --json-model-override-args", VLLM: "rope_scaling by --hf-overrides", LlamaCpp: "--rope-scaling yarn with --yarn-orig-ctx"},
 			},
 			{
-				class: "tail-only", says: "nothing is seen but the last tokens", reads: []string{evidence.Repeats, evidence.Cue, evidence.Depth},
+				class: "tail-only", says: "nothing is seen but the last tokens", beside: []string{"chunk-seam"}, reads: []string{evidence.Repeats, evidence.Cue, evidence.Depth},
 				when: []clause{
 					{"eight copies are lost unless one is in the tail, or needles are lost from a sharp distance on", func(r *reading) answer {
 						g := copies(r)
@@ -313,24 +316,4 @@ func heldMixed(r *reading) answer {
 		return answer{line: "lengths at a held distance were not measured", p: 1}
 	}
 	return is(lost > 0 && back > 0, "at a held distance from the end %d of %d lengths lose the needle, %d longer ones find it", lost, n, back)
-}
-
-// chunkSeam asks for the four ways in which a seam shows.
-func chunkSeam(r *reading) answer {
-	if s, ok := r.Number(evidence.Shift, "seam"); ok {
-		return is(true, "seam sweep: needles on the seam at %.0f are lost, beside it found", s)
-	}
-	if a := heldMixed(r); a.state == yes {
-		return a
-	}
-	if a := chunkWarm(r); a.state == yes {
-		return a
-	}
-	if a := worse(r.head, r.tail); a.state == yes && r.head.rate() >= 0.75 {
-		return a
-	}
-	if r.LeftOut[evidence.Shift] != "" && r.LeftOut[evidence.Distance] != "" {
-		return answer{line: "seams were not swept", p: 1}
-	}
-	return is(false, "no seam shows")
 }

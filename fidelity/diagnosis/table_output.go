@@ -33,7 +33,7 @@ func alwaysChannel() channel {
 				covers:   everythingBut("always"), drowns: true,
 			},
 			{
-				class: "always-broken", says: "wrong at any length, alone and cold: hardware, quantisation or backend",
+				class: "always-broken", says: "wrong at any length, alone and cold",
 				when: []clause{
 					{"short questions are wrong", broken},
 					{"log-probabilities move", func(r *reading) answer {

@@ -10,6 +10,9 @@ import (
 	"github.com/assay-suite/assay/internal/scripted"
 )
 
+// components are parts of engines that a class must not name.
+var components = []string{"kernel", "indexer", "scheduler", "radix", "backend", "quantis", "GEMM", "flash", "allocator", "NCCL", "page table"}
+
 // The table MUST be complete: every row says what it sees, what splits it from its rivals and what to flip, reads probes
 // that exist, and covers channels that exist; and every class of the catalogue of faults MUST have a row, noise aside.
 func TestTableIsComplete(t *testing.T) {
@@ -26,6 +29,9 @@ func TestTableIsComplete(t *testing.T) {
 		for _, u := range c.rules {
 			assert.NotEmpty(t, u.says, u.class)
 			assert.NotEmpty(t, u.splitter, u.class)
+			for _, part := range components { // never from outside evidence alone
+				assert.NotContains(t, u.class+" "+u.says, part, u.class)
+			}
 			assert.NotEmpty(t, u.when, u.class)
 			assert.NotEmpty(t, u.next.SGLang, u.class)
 			assert.NotEmpty(t, u.next.VLLM, u.class)
