@@ -61,6 +61,7 @@ func farChannel() channel {
 	}
 	verbatim := func(r *reading) group { return r.arms("asked in the needle's own words", evidence.Cue, "verbatim") }
 	gap := func(r *reading) group { return r.arms("asked in other words", evidence.Cue, "paraphrase", "gap") }
+	front := func(r *reading) group { return r.arms("at the very front", evidence.Depth, "depth-0") }
 	refused := func(r *reading) group {
 		return r.all("long prompts, alone", evidence.Length, func(a evidence.Arm) bool { return a.At > shortest })
 	}
@@ -102,7 +103,7 @@ func farChannel() channel {
 				when: []clause{
 					{"prompt_tokens falls below what shorter prompts had", func(r *reading) answer {
 						c := r.cuts()
-						return is(c.cut && c.reported > 8 && (c.reported < 0.9*c.full || r.head.runs > 0 && r.head.rate() < 0.5), "prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
+						return is(c.cut && c.reported > 8 && (c.reported < 0.9*c.full || front(r).runs > 0 && front(r).rate() < 0.5), "prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
 					}},
 				},
 				splitter: "over-limit probe: the code at the head is lost, the one at the tail is found; a larger context moves the limit",
@@ -115,11 +116,12 @@ func farChannel() channel {
 						c := r.cuts()
 						return is(c.cut && c.reported > 8 && c.reported >= 0.9*c.full, "prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
 					}},
-					{"a needle at the head is not lost", func(r *reading) answer {
-						if r.head.runs == 0 {
-							return answer{line: "the head was not asked for", p: 1}
+					{"a needle at the very front is not lost", func(r *reading) answer {
+						g := front(r)
+						if g.runs == 0 {
+							return answer{line: "the front was not asked for", p: 1}
 						}
-						return is(r.head.rate() >= 0.5, "%s", r.head.with())
+						return is(g.rate() >= 0.5, "%s", g.with())
 					}},
 				},
 				splitter: "over-limit probe: codes at head and tail are found, the one in the middle is lost",
