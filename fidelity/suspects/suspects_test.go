@@ -107,3 +107,31 @@ func TestDamagedLedger(t *testing.T) {
 	_, err := suspects.Gather(dir)
 	require.ErrorContains(t, err, "line 1")
 }
+
+// The worked example MUST end as the investigation did that assay grew from: the patches cleared, the stock selection implicated;
+// and without the kernels' ledger no patch cleared.
+func TestExample(t *testing.T) {
+	patches, err := suspects.Load("../../examples/suspects/patches.json")
+	require.NoError(t, err)
+	e, err := suspects.Gather("../../examples/suspects/runs")
+	require.NoError(t, err)
+	all := suspects.Join(patches, e)
+	require.Len(t, all, 6)
+	for _, s := range all[:5] {
+		assert.Equal(t, suspects.Cleared, s.State, s.Patch.Name)
+	}
+	assert.True(t, all[5].Stock)
+	assert.Equal(t, suspects.Implicated, all[5].State)
+	assert.Empty(t, suspects.Next(all))
+
+	e.Kernels = nil
+	all = suspects.Join(patches, e)
+	var states []suspects.State
+	for _, s := range all {
+		states = append(states, s.State)
+	}
+	assert.Equal(t, []suspects.State{
+		suspects.Implicated, suspects.Implicated, suspects.Implicated, suspects.NotExercised, suspects.NotExercised, suspects.NotExercised,
+	}, states)
+	assert.Equal(t, "MMA sparse-MLA decode: --attention-backend flashmla", suspects.Next(all))
+}
