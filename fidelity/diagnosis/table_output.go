@@ -1,6 +1,9 @@
 package diagnosis
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
 
@@ -201,12 +204,16 @@ func toolsChannel() channel {
 	}
 	lost := func(r *reading) answer {
 		v, ok := r.Number(evidence.Tools, "rate")
-		g := whole(r)
+		g := r.arms("calls asked for", evidence.Tools, "copy-whole", "copy-stream", "parallel")
 		if !ok || g.runs < 4 {
 			return answer{line: "tools were not asked", p: 1}
 		}
-		g.what = "calls asked for"
-		return is(v <= 0.8 && binomialTail(g.runs-g.right, g.runs, 0.1) <= alpha, "%.0f %% of the calls came; %s", 100*v, g.with())
+		a := answer{state: no, line: fmt.Sprintf("%.0f %% of the calls came; %s", 100*v, g.with()), runs: g.runs, arms: g.arms}
+		// A sound model leaves out one call in ten at most.
+		if a.p = binomialTail(int(math.Round((1-v)*float64(g.runs))), g.runs, 0.1); a.p <= alpha {
+			a.state = yes
+		}
+		return a
 	}
 	return channel{
 		name: "tools", says: "tool calls do not come, or come damaged", reads: []string{evidence.Tools},
@@ -228,7 +235,7 @@ func toolsChannel() channel {
 				when: []clause{
 					{"calls do not come", lost},
 					{"a turn with empty content is lost as well", func(r *reading) answer {
-						return worse(r.arms("chats", evidence.Turns, "plain", "closed-think"), r.arms("a turn with empty content", evidence.Turns, "empty-content", "tool-only"))
+						return worse(r.arms("chats", evidence.Turns, "plain", "closed-think"), r.arms("a turn with empty content", evidence.Turns, "empty-content", "tool-only", "cut-think"))
 					}},
 				},
 				splitter: "an earlier turn with empty content: lost here as well, and prompt_tokens differ",
