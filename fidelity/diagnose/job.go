@@ -128,6 +128,13 @@ func (j Job) runner(client *endpoint.Client, s endpoint.Survey) (*probe.Runner, 
 	case j.Dir != "":
 		o.Ledger = filepath.Join(j.Dir, answersFile)
 	}
+	if j.Dir != "" {
+		folder := filepath.Join(j.Dir, "requests")
+		o.Keep = func(name string, x endpoint.Exchange) error {
+			_, err := x.Save(folder, name)
+			return err
+		}
+	}
 	if j.Live == nil {
 		return probe.New(o)
 	}

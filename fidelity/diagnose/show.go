@@ -70,6 +70,10 @@ func (j Job) body(d *Done) {
 	d.Report.Verdict = report.Verdict{Code: int(code), Text: verdictText(d.Diagnosis)}
 	if j.Dir != "" {
 		d.Report.Report = j.Shown(j.Dir + "/" + report.HTMLFile)
+		if code != suite.Pass {
+			d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "again", Verbatim: true, Text: fmt.Sprintf(
+				"curl %s/v1/chat/completions -H 'Content-Type: application/json' -d @%s/requests/<case>-<n>.json", j.Client.Root(), j.Shown(j.Dir))})
+		}
 	}
 }
 
