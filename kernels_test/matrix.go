@@ -60,7 +60,7 @@ func Planted(row string) (bench.Suite, bench.Plant, error) {
 	return bench.Suite{}, bench.Plant{}, fmt.Errorf("no suite plants row %s of the fault catalogue", row)
 }
 
-// KillOutput runs a planted row through workers, one for each contract, on at most limit cases (0: all). start turns a plant
+// KillOutput runs a planted row through workers, one for each contract, on at most limit cases (0: all), production sizes left out. start turns a plant
 // into the worker that runs it. The first killing case, by ID, is diagnosed.
 func KillOutput(ctx context.Context, row faults.Row, limit int, start func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error)) (Killed, error) {
 	k := Killed{ID: row.ID, Slug: row.Slug, KilledBy: row.KilledBy, Suite: row.Suite, CauseTrue: row.Class}
@@ -70,7 +70,7 @@ func KillOutput(ctx context.Context, row faults.Row, limit int, start func(s ben
 	}
 	workers := map[string]bench.Candidate{}
 	for _, c := range s.Cases() {
-		if !p.Concerns(c) || limit > 0 && k.Ran >= limit {
+		if c.Kase.Full || !p.Concerns(c) || limit > 0 && k.Ran >= limit {
 			continue
 		}
 		if workers[c.Contract.Name] == nil {
@@ -128,7 +128,7 @@ func (k *Killed) run(ctx context.Context, c bench.Case, under bench.Candidate) e
 func (k *Killed) others(b *bench.Bench, r bench.Report) {
 	f, _ := r.First()
 	for _, e := range b.Expected {
-		if e.Name != f.Output || len(f.Got) != len(e.Want) || len(e.Want) == 0 {
+		if e.Name != strings.TrimSuffix(f.Output, "-in-parts") || len(f.Got) != len(e.Want) || len(e.Want) == 0 {
 			continue
 		}
 		verdict := func(ok bool) string {
