@@ -123,12 +123,23 @@ func shown(r diagnosis.Report, server string) *report.Diagnosis {
 	for _, f := range r.Findings {
 		c := report.Class{
 			Name: f.Class, Says: f.Says, Grade: string(f.Confidence.Grade), Runs: f.Confidence.Runs, Arms: f.Confidence.Arms, P: f.Confidence.P,
-			Evidence: f.Evidence, Rivals: f.Rivals, Splitter: f.Splitter, Note: f.Note,
+			Evidence: distinct(f.Evidence), Rivals: f.Rivals, Splitter: f.Splitter, Note: f.Note,
 		}
 		for _, e := range []struct{ name, id, text string }{{"SGLang", "sglang", f.Next.SGLang}, {"vLLM", "vllm", f.Next.VLLM}, {"llama.cpp", "llama.cpp", f.Next.LlamaCpp}} {
 			c.Flags = append(c.Flags, report.Flag{Engine: e.name, Text: e.text, This: e.id == server})
 		}
 		out.Classes = append(out.Classes, c)
+	}
+	return out
+}
+
+// distinct keeps the first of equal lines: two rules of a class may rest on one of them.
+func distinct(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		if !slices.Contains(out, l) {
+			out = append(out, l)
+		}
 	}
 	return out
 }
