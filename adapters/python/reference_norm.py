@@ -3,8 +3,8 @@
 
 rope turns pair i of the rotated channels by a = position / theta^(2i/E); rope_table holds m cos a and m sin a of frequencies that
 YaRN has stretched, with m = 0.1 mscale ln(factor) + 1 (YaRN, arXiv 2309.00071; DeepSeek-V3.2 inference/model.py
-precompute_freqs_cis). The contracts differ in the angle itself: under float64-angle it is exact, under fp32-table and bf16-out the
-frequency and its product with the position are fp32 numbers. A call does not say which is meant, the name of its case does.
+precompute_freqs_cis). The attribute angle says what the angle is: float64, the exact product, or fp32, where the frequency and its
+product with the position are fp32 numbers.
 """
 import numpy as np
 
@@ -37,21 +37,24 @@ def frequencies(theta, dim):
     return float(theta) ** (-np.arange(0, dim, 2) / dim)
 
 
-def angles(call, positions, g):
+def angles(positions, g, angle):
     """[T, E/2]"""
-    if call.case.rpartition("/")[2] in ("fp32-table", "bf16-out"):
+    if angle == "fp32":
         return f64(f32(positions)[:, None] * f32(g))
     return f64(positions)[:, None] * f64(g)
 
 
 @reference("rope")
-def rope(call, x, positions, y, rotary_dim, pairing, rotary_offset=0, inverse=False, rope_theta=0.0, inv_freq=None, cos_sin_cache=None):
+def rope(
+    call, x, positions, y, rotary_dim, pairing, rotary_offset=0, inverse=False, rope_theta=0.0, inv_freq=None, cos_sin_cache=None,
+    angle="float64",
+):
     e, at = int(rotary_dim), int(rotary_offset)
     if cos_sin_cache is not None:
         rows = f64(cos_sin_cache[positions])
         c, s = rows[:, : e // 2], rows[:, e // 2 : e]
     else:
-        a = angles(call, positions, frequencies(rope_theta, e) if inv_freq is None else inv_freq)
+        a = angles(positions, frequencies(rope_theta, e) if inv_freq is None else inv_freq, angle)
         c, s = np.cos(a), np.sin(a)
     c, s = c[:, None], -s[:, None] if inverse else s[:, None]
     first, second = (np.arange(0, e, 2), np.arange(1, e, 2)) if pairing == "interleaved" else (np.arange(e // 2), np.arange(e // 2, e))
@@ -65,6 +68,7 @@ def rope(call, x, positions, y, rotary_dim, pairing, rotary_offset=0, inverse=Fa
 @reference("rope_table")
 def rope_table(
     call, positions, rope_theta, rotary_dim, factor=1.0, original_max_position=0, beta_fast=32.0, beta_slow=1.0, mscale=0.0,
+    angle="float64",
 ):
     e, m = int(rotary_dim), 1.0
     g = frequencies(rope_theta, e)
@@ -78,7 +82,7 @@ def rope_table(
         g = g * (1 - ramp) + g / factor * ramp
         if mscale and factor > 1:
             m = 0.1 * mscale * np.log(factor) + 1
-    a = angles(call, positions, g)
+    a = angles(positions, g, angle)
     store(call, "cos_sin", m * np.hstack([np.cos(a), np.sin(a)]))
     return PATH
 

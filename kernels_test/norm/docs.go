@@ -13,7 +13,8 @@ const (
 // Words that several operators share.
 const (
 	xType     = "F32; BF16 under bf16-out"
-	angleWord = "Contracts: float64-angle, angle and inverse frequency in float64, its cos and sin and the rest in fp32; fp32-table, the inverse frequency rounded to fp32 and the angle the product of position and inverse frequency rounded to fp32, as the models' tables have it"
+	angleWord = "Contracts: float64-angle, whose calls have angle float64; fp32-table, whose calls have angle fp32, as the models' tables do; cos, sin and the rest are fp32 under both"
+	angleAttr = "what angle a is: float64, the exact product of position and inverse frequency, both in float64; fp32, the inverse frequency rounded to fp32 and its product with the position rounded to fp32 once more, cos and sin of which are taken"
 	thetaWord = "inverse frequency of pair i: rope_theta^(-2i/rotary_dim)"
 	pairsWord = "interleaved: pair i is channels 2i and 2i+1 of the rotated ones; half: i and rotary_dim/2 + i (NeoX)"
 )
@@ -47,11 +48,11 @@ var layerDoc = bench.Doc{
 
 var ropeDoc = bench.Doc{
 	Summary: "turns pair i of the rotated channels of every head by a = positions[t] · inverse frequency i: (u, v) -> (u cos a - v sin a, u sin a + v cos a); the other channels are copied. " + angleWord +
-		"; bf16-out, as fp32-table from and to BF16, rounded once",
+		"; bf16-out, as fp32-table with x and y in BF16, rounded once",
 	Operands: []bench.TensorDoc{
 		{Name: "x", DType: xType, Shape: "[T, H, D]", Meaning: "heads"},
 		{Name: "positions", DType: "I32", Shape: "[T]", Meaning: "absolute, from 0, in any order, to 2^20"},
-		{Name: "inv_freq", DType: "F32", Shape: "[rotary_dim/2]", Meaning: "inverse frequencies, in place of rope_theta"},
+		{Name: "inv_freq", DType: "F32", Shape: "[rotary_dim/2]", Meaning: "inverse frequencies, in place of rope_theta, used as they are: a is the exact product positions[t] · inv_freq[i] where angle is float64 (contract float64-angle), fp32(positions[t] · inv_freq[i]) where it is fp32 (fp32-table, bf16-out)"},
 		{Name: "cos_sin_cache", DType: "F32", Shape: "[M, rotary_dim]", Meaning: "in place of rope_theta: cos of pair i at position p is element [p, i], sin [p, rotary_dim/2 + i], used as they are; rows of positions that no token has are not read"},
 	},
 	Outputs: []bench.TensorDoc{{Name: "y", DType: xType, Shape: "[T, H, D]", Meaning: "turned heads; channels that do not turn have the bits of x"}},
@@ -61,6 +62,7 @@ var ropeDoc = bench.Doc{
 		{Name: "pairing", Meaning: pairsWord},
 		{Name: "inverse", Meaning: "true: turns by -a"},
 		{Name: "rope_theta", Meaning: thetaWord + "; absent with inv_freq or cos_sin_cache"},
+		{Name: "angle", Meaning: angleAttr + "; absent with cos_sin_cache"},
 	},
 }
 
@@ -73,6 +75,7 @@ var tableDoc = bench.Doc{
 	Attrs: []bench.AttrDoc{
 		{Name: "rope_theta", Meaning: "theta_i = rope_theta^(-2i/rotary_dim)"},
 		{Name: "rotary_dim", Meaning: "twice the pairs"},
+		{Name: "angle", Meaning: angleAttr + ", where the blend and its ramp, too, may be fp32"},
 		{Name: "factor", Meaning: "YaRN's factor: g_i = theta_i · (1 - r_i) + theta_i / factor · r_i, r_i = clamp((i - low)/(high - low), 0, 1), low = max(floor(dim(beta_fast)), 0), high = min(ceil(dim(beta_slow)), rotary_dim - 1), dim(n) = rotary_dim · ln(original_max_position / (2 pi n)) / (2 ln rope_theta)"},
 		{Name: "original_max_position", Meaning: "trained context; 0: no YaRN, g_i = theta_i and m = 1"},
 		{Name: "beta_fast", Meaning: "turns over the trained context from which on a pair keeps its frequency"},

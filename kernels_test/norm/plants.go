@@ -19,15 +19,11 @@ func layerPlant(name, effect, origin, class string, o layerOptions) bench.Plant 
 }
 
 func ropePlant(name, effect, origin, class string, o ropeOptions) bench.Plant {
-	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opRope}, Build: func(contract string) (bench.Candidate, error) {
-		return bench.FromKernel("faulty", opRope, ropeWith(contract, o)), nil
-	}}
+	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opRope}, Build: building(opRope, ropeWith(o))}
 }
 
 func tablePlant(name, effect, origin, class string, o tableOptions) bench.Plant {
-	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opTable}, Build: func(contract string) (bench.Candidate, error) {
-		return bench.FromKernel("faulty", opTable, tableWith(contract, o)), nil
-	}}
+	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opTable}, Build: building(opTable, tableWith(o))}
 }
 
 // on limits a plant to contracts.
@@ -81,6 +77,7 @@ func plants() []bench.Plant {
 		ropePlant("rope-frequency-bf16", "inverse frequencies are rounded to bf16", "a buffer cast with the model", "accumulation", ropeOptions{frequencyBF16: true}),
 		on(ropePlant("rope-table-bf16", "cosines and sines are rounded to bf16", "a table in the activations' dtype", "accumulation", ropeOptions{tableBF16: true}), "float64-angle", "fp32-table"),
 		on(ropePlant("rope-angle-fp32", "the angle is rounded to fp32 where float64 is declared", "a table in fp32", "accumulation", ropeOptions{angle32: true}), "float64-angle"),
+		on(ropePlant("rope-angle-float64", "the product with a given frequency is not rounded where fp32 is declared", "a float64 angle against the model's own table", "accumulation", ropeOptions{angle64: true}), "fp32-table", "bf16-out"),
 		ropePlant("rope-cache-swapped", "sines are taken for cosines", "halves of the table swapped", "layout", ropeOptions{cacheSwapped: true}),
 		ropePlant("rope-cache-neighbours", "cosine and sine are read side by side", "a table of another layout", "layout", ropeOptions{cacheNeighbours: true}),
 		tablePlant("table-position-off", "every position is one too large", "positions counted from 1", "offset", tableOptions{positionOff: true}),
@@ -89,6 +86,8 @@ func plants() []bench.Plant {
 		tablePlant("table-ramp-reversed", "fast pairs are divided and slow ones kept", "the ramp for its complement", "variant", tableOptions{rampReversed: true}),
 		tablePlant("table-betas-swapped", "the betas are exchanged", "arguments in the other order", "variant", tableOptions{betasSwapped: true}),
 		tablePlant("table-range-unrounded", "the blend's range is not rounded to whole pairs", "truncate off, as a later YaRN has it", "variant", tableOptions{noFloor: true}),
+		tablePlant("table-range-uncut", "the blend may end beyond rotary_dim - 1", "a clamp that is left out", "variant", tableOptions{uncut: true}),
+		tablePlant("table-range-cut-at-pairs", "the blend ends at the last pair", "channels and pairs mixed up in the clamp", "variant", tableOptions{cutAtPairs: true}),
 		tablePlant("table-factor-inverted", "slow frequencies are multiplied by the factor", "a reciprocal factor", "variant", tableOptions{factorInverted: true}),
 		tablePlant("table-amplitude-added", "the table has YaRN's amplitude where the model has none", "Avarok-Cybersecurity/atlas#342", "scale", tableOptions{v4Amplitude: true}),
 		tablePlant("table-amplitude-missing", "the table lacks the amplitude", "mscale ignored", "scale", tableOptions{noAmplitude: true}),

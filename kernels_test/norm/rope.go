@@ -31,12 +31,21 @@ func drawRope(g bench.Gen) (bench.Problem, error) {
 	return bench.Problem{
 		Attrs: bench.Attrs{
 			"rotary_dim": float64(e), "rotary_offset": float64(d - e), "pairing": "interleaved", "inverse": false, "rope_theta": 10000.0,
+			"angle": angleOf(g.Contract.Name),
 		},
 		Operands: map[string]bench.Operand{
 			"x": bench.Floats(dtype, g.Normal(t*h*d, 1.7), t, h, d), "positions": bench.Ints(positions, t),
 		},
 		Outputs: map[string]bench.Output{"y": bench.Out(dtype, t, h, d)},
 	}, nil
+}
+
+// angleOf is a contract's angle in the operators' words: a candidate sees the attribute and not the contract.
+func angleOf(contract string) string {
+	if contract == "float64-angle" {
+		return "float64"
+	}
+	return "fp32"
 }
 
 // turning is a rotation as a kernel is told it.

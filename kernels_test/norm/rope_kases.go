@@ -121,6 +121,7 @@ func cached(g bench.Gen, p *bench.Problem) error {
 		}
 	}
 	delete(p.Attrs, "rope_theta")
+	delete(p.Attrs, "angle")
 	p.Operands["cos_sin_cache"] = bench.Floats(bench.F32, table, m, 2*n)
 	p.Change("positions", func(t int, v float64) float64 {
 		if t == 1 {

@@ -10,16 +10,16 @@ import (
 type ropeOptions struct {
 	fma, quotient, exact bool
 
-	otherPairing, otherEnd, oneHead, restZero, lastPairLost bool
-	positionOff                                             int
-	byIndex, shortPosition, forward, backward, twice        bool
-	otherTheta                                              float64
-	thetaByWidth, frequencyBF16, tableBF16, angle32         bool
-	cacheSwapped, cacheNeighbours                           bool
+	otherPairing, otherEnd, oneHead, restZero, lastPairLost  bool
+	positionOff                                              int
+	byIndex, shortPosition, forward, backward, twice         bool
+	otherTheta                                               float64
+	thetaByWidth, frequencyBF16, tableBF16, angle32, angle64 bool
+	cacheSwapped, cacheNeighbours                            bool
 }
 
-// pairAngle is the angle of pair i as a contract computes it.
-func (o ropeOptions) pairAngle(r turning, contract string, position, i, dims int) float64 {
+// pairAngle is the angle of pair i, as the call asks for it.
+func (o ropeOptions) pairAngle(r turning, angle string, position, i, dims int) float64 {
 	theta := r.theta
 	if o.otherTheta != 0 {
 		theta = o.otherTheta
@@ -34,7 +34,7 @@ func (o ropeOptions) pairAngle(r turning, contract string, position, i, dims int
 	if o.frequencyBF16 {
 		freq = float64(asBF16(float32(freq)))
 	}
-	if contract == "float64-angle" && !o.angle32 {
+	if angle == "float64" && !o.angle32 || o.angle64 {
 		return float64(position) * freq
 	}
 	f := float32(freq)
@@ -57,14 +57,14 @@ func (o ropeOptions) position(positions []int, t int) int {
 }
 
 // cosSin of pair i for a token.
-func (o ropeOptions) cosSin(r turning, contract string, position, i, width int) (cos, sin float64) {
+func (o ropeOptions) cosSin(r turning, angle string, position, i, width int) (cos, sin float64) {
 	dims := 2 * r.pairs
 	if o.thetaByWidth {
 		dims = width
 	}
 	switch {
 	case r.cache.Data == nil:
-		sin, cos = math.Sincos(o.pairAngle(r, contract, position, i, dims))
+		sin, cos = math.Sincos(o.pairAngle(r, angle, position, i, dims))
 	case o.cacheNeighbours:
 		row := r.cache.Row(min(position, r.cache.Dim(0)-1))
 		cos, sin = row[2*i], row[2*i+1]
@@ -96,8 +96,8 @@ func (o ropeOptions) turn(u, v, cos, sin float64) (y1, y2 float64) {
 	return float64(float32(a*c) - float32(b*s)), float64(float32(a*s) + float32(b*c))
 }
 
-// ropeWith is the rotation under a contract's angles.
-func ropeWith(contract string, o ropeOptions) bench.Kernel {
+// ropeWith is the rotation with the angle that the call asks for.
+func ropeWith(o ropeOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		x, positions := a.In("x"), a.In("positions").Ints()
 		r := turning{
@@ -129,7 +129,7 @@ func ropeWith(contract string, o ropeOptions) bench.Kernel {
 			p := o.position(positions, t)
 			for i := range pairs {
 				first, second := r.channels(i)
-				cos, sin := o.cosSin(r, contract, p, i, d)
+				cos, sin := o.cosSin(r, a.Word("angle"), p, i, d)
 				for head := range h {
 					if o.oneHead && head > 0 {
 						break
@@ -150,7 +150,7 @@ type tableOptions struct {
 	quotient, blendByDifference, exact bool
 
 	positionOff, noYaRN, allDivided, rampReversed, betasSwapped, noFloor, noAmplitude, amplitudeTwice, v4Amplitude bool
-	sinFirst, neighbours, bf16, frequencyBF16, angle32, otherTheta, factorInverted                                 bool
+	sinFirst, neighbours, bf16, frequencyBF16, angle32, otherTheta, factorInverted, uncut, cutAtPairs              bool
 }
 
 // frequency is the stretched frequency of pair i in float64.
@@ -180,6 +180,12 @@ func (o tableOptions) frequency(a bench.Attrs, i int) float64 {
 		low, high = max(math.Floor(pair(slow)), 0), min(math.Ceil(pair(fast)), dims-1)
 	case o.noFloor:
 		low, high = max(pair(fast), 0), min(pair(slow), dims-1)
+	}
+	switch {
+	case o.uncut:
+		high = math.Ceil(pair(slow))
+	case o.cutAtPairs:
+		high = min(high, dims/2-1)
 	}
 	span := high - low
 	if span == 0 {
@@ -214,8 +220,8 @@ func (o tableOptions) amplitude(a bench.Attrs) float64 {
 	return m
 }
 
-// tableWith is the table under a contract's angles.
-func tableWith(contract string, o tableOptions) bench.Kernel {
+// tableWith is the table with the angle that the call asks for.
+func tableWith(o tableOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		positions, n := a.In("positions").Ints(), a.Int("rotary_dim")/2
 		out := make([]float64, len(positions)*2*n)
@@ -230,7 +236,7 @@ func tableWith(contract string, o tableOptions) bench.Kernel {
 					p++
 				}
 				angle := float64(p) * f
-				if contract == "fp32-table" && !o.exact || o.angle32 {
+				if a.Word("angle") == "fp32" && !o.exact || o.angle32 {
 					angle = float64(float32(p) * float32(f))
 				}
 				sin, cos := math.Sincos(angle)

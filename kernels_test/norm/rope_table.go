@@ -27,6 +27,8 @@ var ropeTable = bench.Family{
 		{ID: "narrow", Why: "sixteen channels: the blended pairs are few", Shapes: tables(16, 4096, 6), Change: all(v32YaRN, set("original_max_position", 512.0))},
 		{ID: "betas", Why: "betas of another model", Shapes: tables(64, 8192, 6), Change: all(v32YaRN, set("beta_fast", 16.0), set("beta_slow", 2.0))},
 		{ID: "clipped", Why: "a trained context so short that the blend begins before pair 0", Shapes: tables(64, 4096, 6), Change: all(v32YaRN, set("original_max_position", 150.0), set("factor", 3.0))},
+		{ID: "blend-past-end", Why: "a small base: the blend would end beyond channel rotary_dim - 1, where it is cut off", Shapes: append(tables(64, 8192, 6), tables(16, 8192, 6)...), Change: yarn(50, 16, 65536, 1000, 1, 0)},
+		{ID: "blend-past-pairs", Why: "the blend ends beyond the last pair but before rotary_dim - 1: nothing is cut off", Shapes: tables(64, 8192, 6), Change: yarn(500, 16, 65536, 1000, 1, 0)},
 		{ID: "no-yarn-factor", Why: "a factor without a trained context is no YaRN", Shapes: tables(64, 8192, 6), Change: all(v32YaRN, set("original_max_position", 0.0), set("mscale", 1.0))},
 		{ID: "padded", Why: "positions sliced out of a longer list", Shapes: tables(64, 4096, 5), Change: v4YaRN, Layout: map[string]bench.Layout{"positions": {Lead: 2, Tail: 9}}},
 		{ID: "alone", Why: "a batch and every position alone", Shapes: tables(64, 1<<16, 7), Change: v4YaRN, Relate: inPieces(alone)},
@@ -66,6 +68,7 @@ func drawTable(g bench.Gen) (bench.Problem, error) {
 	return bench.Problem{
 		Attrs: bench.Attrs{
 			"rope_theta": 10000.0, "rotary_dim": float64(e), "factor": 1.0, "original_max_position": 0.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 0.0,
+			"angle": angleOf(g.Contract.Name),
 		},
 		Operands: map[string]bench.Operand{"positions": bench.Ints(positions, t)},
 		Outputs:  map[string]bench.Output{"cos_sin": bench.Out(bench.F32, t, e)},

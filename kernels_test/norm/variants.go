@@ -42,12 +42,12 @@ func variants() []bench.Variant {
 	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(sequential, layerOptions{welford: true})})
 	for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
 		for name, o := range map[string]ropeOptions{"fma": {fma: true}, "quotient": {quotient: true}, "exact": {exact: true}, "quotient-fma": {quotient: true, fma: true}} {
-			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(contract, o)})
+			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(o)})
 		}
 	}
 	for _, contract := range []string{"float64-angle", "fp32-table"} {
 		for name, o := range map[string]tableOptions{"quotient": {quotient: true}, "difference": {blendByDifference: true}, "float64": {exact: true}} {
-			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: tableWith(contract, o)})
+			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: tableWith(o)})
 		}
 	}
 	slices.SortFunc(out, func(a, b bench.Variant) int {
