@@ -21,7 +21,7 @@ import (
 var Default = Assay
 
 // pillars are the packages whose test binaries users run; each ends in suite.Main.
-var pillars = []string{"./fidelity", "./kernels_test", "./numerics"}
+var pillars = []string{"./fidelity", "./fidelity/diagnose", "./kernels_test", "./numerics"}
 
 // examiners are the further packages of the weights tag whose binaries are useful on a machine with a checkpoint.
 var examiners = []string{"./internal/checkpoint", "./internal/precision"}
