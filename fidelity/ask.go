@@ -179,8 +179,8 @@ func (a *Asker) build(ctx context.Context, c Cell) question {
 	prompt, err := a.prompt(ctx, c)
 	if err != nil {
 		o.Class, o.Err = string(needle.Failed), err
-		if endpoint.IsShed(err) {
-			o.Class, o.Wire = string(needle.Unmeasured), string(endpoint.Shed)
+		if o.Wire = string(endpoint.ClassOf(endpoint.Answer{}, err)); withoutRoom(o.Wire) {
+			o.Class = string(needle.Unmeasured)
 		}
 		return q
 	}
@@ -234,8 +234,7 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 		}
 		class = a.send(ctx, &o, q.truth, budget)
 	}
-	switch endpoint.Class(o.Wire) {
-	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled: // the server had no room: that says nothing about recall
+	if withoutRoom(o.Wire) {
 		class = needle.Unmeasured
 	}
 	o.Class, o.Hit, o.Measured = string(class), class.Recalled(), class.Measured()
@@ -244,6 +243,16 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 	}
 	o.Seconds = time.Since(began).Seconds()
 	return o
+}
+
+// withoutRoom reports whether the server was not there for a question, which says nothing about recall and is no failure
+// of the engine. (An unreachable one ends the run besides.)
+func withoutRoom(wire string) bool {
+	switch endpoint.Class(wire) {
+	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled, endpoint.Unreached:
+		return true
+	}
+	return false
 }
 
 func (a *Asker) send(ctx context.Context, o *Observation, truth needle.Truth, budget int) needle.Class {
