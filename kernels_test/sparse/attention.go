@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -13,7 +14,7 @@ func attention() bench.Family {
 		Doc:       attentionDoc(),
 		Contracts: attentionContracts(),
 		Draw:      drawAttention, Expect: expectAttention, Twins: attentionTwins(),
-		Kases: append(append(listKases(), valueKases()...), append(pagedKases(), relatedKases()...)...),
+		Kases: slices.Concat(listKases(), valueKases(), roundingKases(), pagedKases(), relatedKases()),
 	}
 }
 

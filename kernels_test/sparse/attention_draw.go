@@ -41,6 +41,9 @@ const spareLanes = 3
 func drawAttention(g bench.Gen) (bench.Problem, error) {
 	d := draft{Gen: g, heads: g.Shape.Dim("heads"), dim: g.Shape.Dim("dim"), window: g.Shape.Dim("window"), topK: g.Shape.Dim("top_k"), ratio: g.Shape.Dim("ratio"), layout: "rows"}
 	d.dv, d.rope = d.dim, d.dim/4
+	if n := g.Shape.Dim("rope"); n > 0 {
+		d.rope = n
+	}
 	switch g.Contract.Name {
 	case v4Pages:
 		d.layout, d.dim, d.dv, d.rope = "v4-kv", 512, 512, 64

@@ -38,7 +38,7 @@ func gather(a bench.Args, f attentionFaults) gathered {
 		cache := readCache(a, prefix, f)
 		if a.Word("kv_rounding") == "fp8" && !f.noRounding {
 			for _, row := range cache {
-				roundRow(row, len(row)-a.Int("rope_dims"))
+				roundRow(row, len(row)-a.Int("rope_dims"), f.rounding)
 			}
 		}
 		g.caches = append(g.caches, cache)
@@ -203,10 +203,11 @@ func e4m3(code byte, fnuz bool) float32 {
 }
 
 // roundRow sends leading channels through e4m3 with a power-of-two scale for each 64.
-func roundRow(row []float32, lead int) {
-	for from := 0; from < lead; from += 64 {
-		group := row[from:min(from+64, lead)]
-		amax := float32(1e-4)
+func roundRow(row []float32, lead int, f roundingFaults) {
+	size, step, end := f.group(lead, len(row))
+	for from := 0; from < end; from += step {
+		group := row[from:min(from+size, end)]
+		amax := f.floor()
 		for _, v := range group {
 			amax = max(amax, float32(math.Abs(float64(v))))
 		}

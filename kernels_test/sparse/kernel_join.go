@@ -17,6 +17,7 @@ type attentionFaults struct {
 	tileTail       bool // entries of a last tile of 16 that is not full are left out
 	maskByProduct  bool // rows of masked lanes are read and multiplied by 0
 	noRounding     bool // rows do not go through fp8: the first V4 release
+	rounding       roundingFaults
 	scaleOfNext    bool
 	scalesInRow    bool
 	noScale        bool

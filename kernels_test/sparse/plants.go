@@ -2,6 +2,7 @@ package sparse
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -61,7 +62,7 @@ func sampled() []string {
 }
 
 func plants() []bench.Plant {
-	return append(append(cataloguePlants(), attentionPlants()...), otherPlants()...)
+	return slices.Concat(cataloguePlants(), attentionPlants(), roundingPlants(), otherPlants())
 }
 
 func cataloguePlants() []bench.Plant {

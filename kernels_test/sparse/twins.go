@@ -42,6 +42,8 @@ func attentionTwins() []bench.Twin {
 		twin("scale-layout", "one scale in all groups", equalScales),
 		twin("scale", "scales of 1", unitScales),
 		twin("encoding", "rows of bf16 in place of bytes", asRows),
+		twin("eps", "no group below the floor of its scale", aboveFloor),
+		twin("scale-layout", "groups of one size", oneSize),
 		twin("variant", "rows as they are stored", setAttr("kv_rounding", "none")),
 		twin("mask-edge", "a lane without row behind the last one", maskedEdge),
 		twin("tile", "lists of at most 8 entries", shortLists),

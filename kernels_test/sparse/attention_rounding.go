@@ -1,0 +1,139 @@
+package sparse
+
+import (
+	"math"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// roundingKases are rows of several groups. A power of two as scale changes no code but the subnormal ones, so that wrong groups
+// and wrong floors only show between sizes some thousands apart.
+func roundingKases() []bench.Kase {
+	wide := func(name string, dim, rope int) bench.Shape {
+		return sized(name, dims{"requests": 2, "extend": 1, "heads": 2, "dim": dim, "rope": rope})
+	}
+	flash := wide("d512-r64", 512, 64)
+	short, narrow := wide("d272-r64", 272, 64), wide("d160-r16", 160, 16)
+	return []bench.Kase{
+		{ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},
+			Change: sizedGroups(1, 3e4, 0.01, 2e3, 0.5, 1e5, 0.004)},
+		{ID: "rounded-alike", Why: "the same groups, all of one size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{short, narrow}},
+		{ID: "rounded-tiny", Why: "groups below the floor of the scale, whose codes are subnormal for that", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{sized("nano", nil), short},
+			Change: sizedGroups(2e-9, 1, 4e-9, 3e-6)},
+	}
+}
+
+// sizedGroups multiplies the groups of the caches' rows that kv_rounding rounds, and divides the queries' channels by the same, so
+// that every channel counts alike in the scores.
+func sizedGroups(factors ...float64) func(bench.Gen, *bench.Problem) error {
+	return func(_ bench.Gen, p *bench.Problem) error {
+		lead, width := rounded(*p)
+		factor := func(i int) float64 {
+			if c := i % width; c < lead {
+				return factors[c/64%len(factors)]
+			}
+			return 1
+		}
+		p.Change("q", func(i int, v float64) float64 { return v / factor(i) })
+		for _, prefix := range prefixes(*p) {
+			p.Change(prefix+"kv", func(i int, v float64) float64 { return v * factor(i) })
+		}
+		return nil
+	}
+}
+
+// rounded says how many leading channels of how many are rounded.
+func rounded(p bench.Problem) (lead, width int) {
+	width = p.Operands["q"].Shape[2]
+	return width - p.Attrs.Int("rope_dims"), width
+}
+
+// aboveFloor makes the smallest groups large enough that no floor of a scale matters.
+func aboveFloor(_ bench.Gen, p *bench.Problem) (bool, error) {
+	if p.Attrs.Word("kv_rounding") != "fp8" {
+		return false, nil
+	}
+	lead, width := rounded(*p)
+	small := false
+	for _, prefix := range prefixes(*p) {
+		kv := p.Operands[prefix+"kv"]
+		for row := 0; row < len(kv.Values); row += width {
+			for from := 0; from < lead; from += 64 {
+				amax := 0.0
+				for _, v := range kv.Values[row+from : row+min(from+64, lead)] {
+					amax = max(amax, math.Abs(v))
+				}
+				small = small || amax < 1e-4
+			}
+		}
+		p.Change(prefix+"kv", func(_ int, v float64) float64 { return v + math.Copysign(1e-3, v) })
+	}
+	p.Change("q", func(_ int, v float64) float64 { return max(-4, min(4, v)) })
+	return small, nil
+}
+
+// oneSize brings every value of a rounded row between 1 and 2: all groups have one scale.
+func oneSize(_ bench.Gen, p *bench.Problem) (bool, error) {
+	if p.Attrs.Word("kv_rounding") != "fp8" {
+		return false, nil
+	}
+	for _, prefix := range prefixes(*p) {
+		p.Change(prefix+"kv", func(_ int, v float64) float64 {
+			mantissa, _ := math.Frexp(v)
+			return 2 * mantissa
+		})
+	}
+	p.Change("q", func(_ int, v float64) float64 { return max(-4, min(4, v)) })
+	lead, _ := rounded(*p)
+	return lead > 64, nil
+}
+
+// roundingFaults are ways to round a row that are not the operator's.
+type roundingFaults struct {
+	everySecond bool // groups 1, 3, 5, ... stay as they are
+	groupOf128  bool
+	oneScale    bool // one group as wide as the row
+	shortLost   bool // a last group that is not full stays as it is
+	throughRope bool // the trailing channels are rounded, too
+	lowFloor    bool // 1e-8 in place of 1e-4
+}
+
+// group is how wide groups are, how many channels lie between two that are rounded, and how many channels take part.
+func (f roundingFaults) group(lead, width int) (size, step, end int) {
+	size, step, end = 64, 64, lead
+	switch {
+	case f.everySecond:
+		step = 128
+	case f.groupOf128:
+		size, step = 128, 128
+	case f.oneScale:
+		size, step = max(lead, 1), max(lead, 1)
+	case f.shortLost:
+		end = lead / 64 * 64
+	case f.throughRope:
+		end = width
+	}
+	return size, step, end
+}
+
+func (f roundingFaults) floor() float32 {
+	if f.lowFloor {
+		return 1e-8
+	}
+	return 1e-4
+}
+
+// roundingPlants are faults of kv_rounding.
+func roundingPlants() []bench.Plant {
+	plant := func(name, class, effect, origin string, f roundingFaults) bench.Plant {
+		return own(name, class, effect, origin, []string{v4Later}, attending(func(o *attentionOptions) { o.rounding = f }))
+	}
+	return []bench.Plant{
+		plant("rounding-every-second-group", "variant", "the first 64 of each 128 channels are rounded", "a block of threads that covers half of a tile", roundingFaults{everySecond: true}),
+		plant("rounding-groups-of-128", "scale-layout", "128 channels share a scale", "the block of the weights' format", roundingFaults{groupOf128: true}),
+		plant("rounding-one-scale", "scale-layout", "all rounded channels of a row share a scale", "a scale of each token", roundingFaults{oneScale: true}),
+		plant("rounding-short-group-lost", "variant", "a last group of fewer than 64 channels is not rounded", "a loop over whole groups", roundingFaults{shortLost: true}),
+		plant("rounding-through-rope", "variant", "the rotated channels are rounded, too", "the whole row quantised", roundingFaults{throughRope: true}),
+		plant("rounding-floor-low", "eps", "the floor of the largest magnitude is 1e-8", "sgl-project/sglang quant_k_cache.py", roundingFaults{lowFloor: true}),
+	}
+}
