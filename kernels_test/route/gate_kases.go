@@ -77,6 +77,9 @@ func gateKases() []bench.Kase {
 		{ID: "all-equal", Why: "every score is the same", Shapes: gates(16, 5, 1, 1, 3), Change: all(without("bias"), each(func(t, _ int, _ float64) float64 { return float64(t) - 1 }))},
 		{ID: "ties-biased", Why: "equal scores with equal bias", Shapes: gates(16, 5, 1, 1, 4), Change: all(v32, each(func(t, e int, _ float64) float64 { return float64((e + t) % 2) }), biased(func(e int, _ float64) float64 { return 0.125 * float64(e/4) }))},
 		{ID: "ties-of-groups", Why: "groups of equal scores", Shapes: gates(16, 3, 4, 2, 4), Change: all(v32, each(func(t, e int, _ float64) float64 { return 0.5 * float64((e+t)%4) }), biased(func(int, float64) float64 { return 0.25 }))},
+		{ID: "ties-at-last", Why: "more experts than a sort of a few leaves in their order, and a quarter of them tie for the last places, far from each other", Shapes: append(gates(64, 6, 1, 1, 5), gates(256, 8, 1, 1, 3)...), Change: all(without("bias"), tiedAtLast)},
+		{ID: "ties-at-last-biased", Why: "the same with a bias and sigmoid", Shapes: append(gates(64, 8, 1, 1, 3), gates(256, 6, 1, 1, 5)...), Change: all(v32, tiedAtLast, biased(func(int, float64) float64 { return 0.25 }))},
+		{ID: "ties-at-last-grouped", Why: "eight groups that tie, and their experts for the last places: V3.2's choice", Shapes: gates(256, 8, 8, 4, 3), Change: all(v32, tiedInGroups, biased(func(int, float64) float64 { return 0.25 }))},
 		{ID: "near-ties", Why: "scores that share 20 bits: any rounding may choose, but none may miss by more", Shapes: gates(32, 6, 1, 1, 4), Change: all(without("bias"), each(func(_, e int, v float64) float64 { return 1 + 0x1p-20*math.Round(4*v) + 0x1p-8*float64(e%3) }))},
 		{ID: "nan", Why: "a token with a NaN logit: its ids stay experts, its neighbours stay right", Shapes: gates(16, 4, 1, 1, 5), Change: each(func(t, e int, v float64) float64 {
 			if t == 2 && e == 7 || t == 4 {
@@ -117,6 +120,37 @@ func gateKases() []bench.Kase {
 		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: gates(16, 4, 1, 1, 7), Layout: map[string]bench.Layout{"logits": {Gap: 16, Tail: 40}}, Relate: inPieces(contiguous)},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
 	}...)
+}
+
+// tiedAtLast gives every token three experts fewer than it chooses that are better than the rest, and a quarter of all that tie
+// for the last three places. Which experts these are goes through all residues: 37 is odd, and E a power of two.
+func tiedAtLast(g bench.Gen, p *bench.Problem) error {
+	n, clear := g.Shape.Dim("experts"), g.Shape.Dim("k")-3
+	return each(func(t, e int, _ float64) float64 {
+		switch rank := (37*e + 11*t + 5) % n; {
+		case rank < clear:
+			return 2 + 0.25*float64(rank)
+		case rank < clear+n/4:
+			return 1
+		default:
+			return -0.5 * float64(rank%3)
+		}
+	})(g, p)
+}
+
+// tiedInGroups gives every group the same logits in other places: all groups tie, and so do their experts but for the best.
+func tiedInGroups(g bench.Gen, p *bench.Problem) error {
+	n := g.Shape.Dim("experts") / g.Shape.Dim("groups")
+	return each(func(t, e int, _ float64) float64 {
+		switch rank := (13*e + 5*t + 7*(e/n)) % n; {
+		case rank == 0:
+			return 2
+		case rank < 10:
+			return 1
+		default:
+			return -0.5 * float64(rank%3)
+		}
+	})(g, p)
 }
 
 // paddedFrom makes a share of the tokens count; the rest is padding.

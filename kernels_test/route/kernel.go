@@ -59,7 +59,7 @@ func exp32(v float32) float32 { return float32(math.Exp(float64(v))) }
 
 // gateOptions are what a kernel does otherwise: the first block is allowed by a contract, the rest are faults.
 type gateOptions struct {
-	higherTies, ascending, descending, reciprocal, factorFirst bool
+	higherTies, laneTies, ascending, descending, reciprocal, factorFirst bool
 
 	scoring                                                                string
 	naiveSoftplus, noRoot, bf16Scores                                      bool
@@ -158,8 +158,11 @@ func (o gateOptions) top(v []float32, n int) []int {
 		case a != a || a < b:
 			return 1
 		}
-		if o.higherTies {
+		switch {
+		case o.higherTies:
 			return j - i
+		case o.laneTies: // 32 lanes, each with every 32nd expert
+			return (i%32*len(v) + i) - (j%32*len(v) + j)
 		}
 		return i - j
 	})

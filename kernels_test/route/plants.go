@@ -67,6 +67,7 @@ func plants() []bench.Plant {
 		gatePlant("gate-padded-experts", "experts that pad the row to a vector take part with a logit of 0", "flashinfer-ai/flashinfer#2575", "selection", gateOptions{paddedExperts: true}),
 		gatePlant("gate-ids-repeated", "two experts of equal score are one expert twice", "selection by value", "selection", gateOptions{repeated: true}),
 		declared(gatePlant("gate-ties-to-higher", "ties go to the higher expert", "another order of comparison", "selection", gateOptions{higherTies: true}), "lowest-index"),
+		declared(gatePlant("gate-ties-by-lane", "ties go to the lower lane of a warp, where expert e lies in lane e mod 32", "a reduction over lanes that compares no indices", "selection", gateOptions{laneTies: true}), "lowest-index"),
 		gatePlant("gate-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate", gateOptions{scoring: "sigmoid"}),
 		gatePlant("gate-softmax", "scores are softmax whatever is declared", "a routing mode left at its default", "gate", gateOptions{scoring: "softmax"}),
 		gatePlant("gate-naive-softplus", "ln(1+e^z) is computed as written", "sgl-project/sglang#34459", "gate", gateOptions{naiveSoftplus: true}),

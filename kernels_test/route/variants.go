@@ -33,6 +33,8 @@ func variants() []bench.Variant {
 		}
 		o := gateOptions{higherTies: true}
 		add("gate-higher-ties-"+s.name, "fp32", map[string]bench.Kernel{opGate: gateWith(s.sum, o)})
+		o = gateOptions{laneTies: true}
+		add("gate-lane-ties-"+s.name, "fp32", map[string]bench.Kernel{opGate: gateWith(s.sum, o)})
 	}
 	for _, order := range []string{"", "-backward"} {
 		for name, o := range map[string]combineOptions{
