@@ -35,6 +35,14 @@ func judge(r *reading, u rule) judged {
 
 func (j judged) holds() bool { return j.no == 0 && j.unanswered == 0 }
 
+// marked is 1 where the class's own mark is there.
+func (j judged) marked() int {
+	if j.answers[0].state == yes {
+		return 1
+	}
+	return 0
+}
+
 func (j judged) open() bool { return j.no == 0 }
 
 // Diagnose reads the evidence of one run. It asks each channel for its symptom, lets the channel's rules compete to explain
@@ -117,7 +125,9 @@ func (c channel) explain(r *reading, sym answer) []explained {
 			open = append(open, j)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b judged) int { return cmp.Compare(a.unanswered*len(b.answers), b.unanswered*len(a.answers)) })
+	slices.SortStableFunc(open, func(a, b judged) int {
+		return cmp.Or(cmp.Compare(b.marked(), a.marked()), cmp.Compare(a.unanswered*len(b.answers), b.unanswered*len(a.answers)))
+	})
 	var out []explained
 	named := false
 	for _, j := range held {
@@ -133,8 +143,7 @@ func (c channel) explain(r *reading, sym answer) []explained {
 			}
 		}
 		for _, k := range open {
-			marked := len(k.answers) > 0 && k.answers[0].state == yes
-			if !j.alone && (!j.certain && marked || slices.Contains(j.beside, k.class)) && !slices.Contains(rivals, k.class) {
+			if !j.alone && (!j.certain && k.marked() == 1 || slices.Contains(j.beside, k.class)) && !slices.Contains(rivals, k.class) {
 				rivals = append(rivals, k.class)
 			}
 		}

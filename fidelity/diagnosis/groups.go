@@ -79,6 +79,17 @@ func read(s evidence.Set) *reading {
 	return r
 }
 
+// calm is every fact asked alone and cold: short ones, and those of long prompts where these are no worse.
+func (r *reading) calm() group {
+	g := r.near
+	g.what = "facts asked alone and cold"
+	if worse(r.near, r.far).state != yes && worse(r.near, r.deep).state != yes {
+		r.far.into(&g)
+		r.tail.into(&g)
+	}
+	return g
+}
+
 // take puts an arm into a group, where it ran.
 func (r *reading) take(g *group, probe string, names ...string) {
 	for _, n := range names {

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -170,7 +171,7 @@ func beyondLuck(g group, classes ...string) answer {
 	case g.runs == 0:
 	case a.p <= alpha:
 		a.state = yes
-	case n == 0:
+	case n == 0, g.runs >= 100 && a.p >= 0.05: // none, or what luck gives
 		a.state = no
 	}
 	return a
@@ -248,4 +249,17 @@ func signs(rs []rune) int {
 		}
 	}
 	return n
+}
+
+// tag is a token of the chat template that no answer should show.
+var tag = regexp.MustCompile(`<\|[a-z_ ]+\|>|</?(think|tool_call|s)>`)
+
+// tagged counts the examples that show such a tag, and all of them.
+func (g group) tagged() (n, of int) {
+	for _, s := range g.shows {
+		if tag.MatchString(s) {
+			n++
+		}
+	}
+	return n, len(g.shows)
 }

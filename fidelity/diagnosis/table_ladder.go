@@ -51,10 +51,10 @@ func (r *reading) ladder(what string, keep func(clients float64) bool, parts ...
 
 func anyClients(n float64) bool { return n > 1 }
 
-// alone is the ladder's own questions asked by one client, and short cold facts.
+// alone is the ladder's own questions asked by one client, and cold facts.
 func (r *reading) alone() group {
 	g := r.ladder("alone", func(n float64) bool { return n == 1 }, "short")
-	r.near.into(&g)
+	r.calm().into(&g)
 	return g
 }
 
@@ -160,19 +160,20 @@ func ladderChannel() channel {
 		}}
 	}
 	noForeign := clause{"no codes of others turn up", func(r *reading) answer { return foreign(r).not() }}
+	tags := clause{"wrong answers in company end in a turn or tool tag", func(r *reading) answer {
+		n, of := r.ladder("", anyClients, "short").tagged()
+		if of < 3 {
+			return answer{line: "too few wrong answers in company", p: 1}
+		}
+		return is(3*n >= of, "%d of %d examples show a tag", n, of)
+	}}
+	noTags := tags.negated("they show no turn or tool tags")
 	noScript := clause{"long answers alone hold no other script", func(r *reading) answer {
 		n, ok := r.Number(evidence.LongAnswer, "foreign-script")
 		if !ok {
 			return answer{line: "long lists were not asked for", p: 1}
 		}
 		return is(n < 2, "%.0f long lists with another script", n)
-	}}
-	toolsFine := clause{"tool calls alone come", func(r *reading) answer {
-		v, ok := r.Number(evidence.Tools, "rate")
-		if !ok {
-			return answer{line: "tools were not asked", p: 1}
-		}
-		return is(v > 0.8, "%.0f %% of the calls came", 100*v)
 	}}
 	return channel{
 		name: "ladder", says: "answers are wrong beside other requests and right alone", reads: []string{evidence.Ladder},
@@ -196,7 +197,7 @@ func ladderChannel() channel {
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "unequal-batch", says: "requests of unequal length in one batch read at wrong places", when: []clause{{"unequal lengths are wrong where equal ones are right", skew}, noForeign, toolsFine,
+				class: "unequal-batch", says: "requests of unequal length in one batch read at wrong places", when: []clause{{"unequal lengths are wrong where equal ones are right", skew}, noForeign, noTags,
 					{"two clients are enough", func(r *reading) answer {
 						two := r.ladder("two to four clients, unequal", pairs, "unequal")
 						base := r.alone()
@@ -214,27 +215,38 @@ func ladderChannel() channel {
 				},
 				splitter: "the same clients with equal lengths: right",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-enable-chunked-prefill", LlamaCpp: "--no-cont-batching"},
+				covers:   []string{"aborts"},
 			},
 			{
 				class: "early-finisher", says: "in a band of concurrency short answers are spoiled beside longer ones", when: []clause{
-					span("the largest company is clean again", func(_, hi, top float64) bool { return hi < top }), noForeign, toolsFine, noScript,
+					span("the largest company is not worse than one alone", func(_, hi, top float64) bool { return hi < top }),
+					{"the largest company is clean again", func(r *reading) answer {
+						g := r.ladder("the largest company", func(n float64) bool { return n == top(r) }, "short")
+						if g.runs < 8 {
+							return answer{line: g.with(), p: 1}
+						}
+						return is(g.rate() >= 0.97, "%s", g.with())
+					}}, noForeign, noTags, noScript,
 				},
 				splitter: "equal lengths of answer: clean; more clients than the band: clean",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "--no-cont-batching"},
+				covers:   []string{"aborts"},
 			},
 			{
 				class: "load-junk", says: "junk from a number of clients on", when: []clause{
-					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are junk", true), noForeign, toolsFine, noScript,
+					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are junk", true), noForeign, noTags, noScript,
 				},
 				splitter: "one request alone with the same output: clean",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 8", LlamaCpp: "-np 8"},
+				covers:   []string{"aborts"},
 			},
 			{
 				class: "special-token-leak", says: "answers in company end at a leaked turn or tool tag", when: []clause{
-					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are cut, not junk", false), noForeign, toolsFine.negated("tool calls alone do not come either"),
+					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), tags, noForeign,
 				},
 				splitter: "tools alone: hurt as well",
 				next:     Flag{SGLang: "another --reasoning-parser and --tool-call-parser", VLLM: "another --reasoning-parser and --tool-call-parser", LlamaCpp: "--reasoning-format none"},
+				covers:   []string{"aborts"},
 			},
 			{
 				class: "foreign-script", says: "words of another script under load", when: []clause{noScript.negated("long answers alone hold another script"), noForeign},

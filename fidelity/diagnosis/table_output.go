@@ -104,7 +104,16 @@ func samplingChannel() channel {
 		return is(n == 1 && one >= of/2, "%.0f different texts of %.0f with the fields left out, %.0f at temperature 1", n, of, one)
 	}
 	penalty := func(r *reading) answer {
-		return worse(r.arms("codes with repeated digits, every field sent", evidence.Sampling, "explicit"), r.arms("fields left out", evidence.Sampling, "omitted"))
+		sent := r.arms("codes with repeated digits, every field sent", evidence.Sampling, "explicit")
+		left := r.arms("fields left out", evidence.Sampling, "omitted")
+		a := worse(sent, left)
+		if a.state == unknown && sent.runs >= 4 && sent.right == sent.runs {
+			// Such codes are no harder than others: all facts with every field sent can stand beside.
+			r.calm().into(&sent)
+			sent.what += ", and other facts"
+			a = worse(sent, left)
+		}
+		return a
 	}
 	return channel{
 		name: "sampling", says: "temperature or omitted fields do not do what they should", reads: []string{evidence.Sampling},

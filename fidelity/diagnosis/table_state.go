@@ -104,6 +104,16 @@ func warmChannel() channel {
 			if a := worse(r.cold(), r.arms("extended by a turn", evidence.Warm, "extended")); a.state == yes {
 				return a
 			}
+			if a := worse(r.computed(), r.reused()); a.state == yes {
+				return a
+			}
+			// Some prefixes only: no sound answer is junk or empty, and those computed whole are not.
+			if r.computed().count("junk", "empty") == 0 {
+				if a := beyondLuck(r.reused(), "junk", "empty"); a.state == yes {
+					a.line = r.computed().String() + "; " + a.line
+					return a
+				}
+			}
 			return worse(r.computed(), r.reused())
 		},
 		rules: []rule{
@@ -178,9 +188,8 @@ func evictChannel() channel {
 	back := func(r *reading) answer {
 		first := r.arms("before the flood, and short ones alone", evidence.Evict, "first")
 		again := r.arms("after the flood", evidence.Evict, "returned", "again")
-		for _, g := range []group{r.near, r.cold()} {
-			first.runs, first.right, first.arms = first.runs+g.runs, first.right+g.right, first.arms+g.arms
-		}
+		r.calm().into(&first)
+		r.cold().into(&first)
 		a := worse(first, again)
 		if w := r.warm(); w.runs > 0 && w.rate() < 0.9 {
 			a.state = no
@@ -208,9 +217,7 @@ func abortChannel() channel {
 	}
 	pooled := func(r *reading) answer {
 		good := r.arms("before any stream was left, and short ones alone", evidence.Aborts, "before")
-		for _, g := range []group{r.near} {
-			good.runs, good.right, good.arms = good.runs+g.runs, good.right+g.right, good.arms+g.arms
-		}
+		r.calm().into(&good)
 		if a := hurt(r); a.state == yes {
 			return a
 		}
@@ -237,6 +244,15 @@ func ageChannel() channel {
 		r.take(&early, evidence.SelfNoise, "facts")
 		r.take(&early, evidence.Parity, "whole")
 		late := r.all("the same kind of short questions, late", evidence.Soak, nil)
+		if a := worse(early, late); a.state == yes {
+			return a
+		}
+		// Facts alone tell more: some wrong answers leave simple questions right.
+		a := worse(r.arms("one fact again and again, at first", evidence.SelfNoise, "facts"), r.calm())
+		if a.state == yes && late.runs > 0 && late.rate() < 0.95 {
+			a.line += "; " + late.String()
+			return a
+		}
 		return worse(early, late)
 	}
 	return channel{
