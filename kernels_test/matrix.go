@@ -92,22 +92,22 @@ func (k *Killed) run(ctx context.Context, c bench.Case, under bench.Candidate) e
 		return err
 	}
 	k.Ran++
-	r, err := b.Judge(ctx, under)
+	r, broken := b.Judge(ctx, under)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case bench.Unsupported(err) || err == nil && r.Accepted():
+	case bench.Unsupported(broken) || broken == nil && r.Accepted():
 		return nil
 	}
 	gate := r.Gate()
-	if err != nil {
-		gate = "error"
+	if broken != nil {
+		gate = "error" // a fault that makes the candidate crash is seen by the crash
 	}
 	k.Cases = append(k.Cases, strings.TrimPrefix(c.ID, "kernels/"))
 	if !slices.ContainsFunc(c.Catches, func(s string) bool { return strings.Fields(s)[0] == k.ID }) {
 		k.Unlisted++
 	}
-	if k.Gate != "" || err != nil {
+	if k.Gate != "" || broken != nil {
 		return nil
 	}
 	k.Gate = gate

@@ -212,15 +212,16 @@ func (o Options) judge(ctx context.Context, s bench.Suite, c bench.Case, under b
 		}
 	}
 	row.Bytes = b.Bytes()
-	row.Report, err = b.Judge(ctx, under)
+	var broken error
+	row.Report, broken = b.Judge(ctx, under)
 	switch {
 	case ctx.Err() != nil:
 		return row, ctx.Err()
-	case bench.Unsupported(err):
-		row.Outcome, row.Message = suite.Skip, err.Error()
+	case bench.Unsupported(broken):
+		row.Outcome, row.Message = suite.Skip, broken.Error()
 		return row, nil
-	case err != nil:
-		row.Outcome, row.Message, row.Text = suite.Errored, err.Error(), err.Error()+"\n    again    "+c.Again()
+	case broken != nil:
+		row.Outcome, row.Message, row.Text = suite.Errored, broken.Error(), broken.Error()+"\n    again    "+c.Again()
 		return row, nil
 	case row.Report.Accepted():
 		return row, nil

@@ -111,9 +111,10 @@ func (e *Evidence) add(l line) {
 	case strings.HasPrefix(l.Case, "kernels/") && l.Detail.Candidate != "":
 		e.Kernels = append(e.Kernels, Kernel{l.Case, l.Detail.Op, l.Detail.Phase, l.Detail.Path, l.Detail.Candidate, l.Detail.Cause, l.Outcome})
 	case strings.HasPrefix(l.Case, "numerics/") && l.Detail.Op != "":
-		if l.Outcome == "pass" {
+		switch l.Outcome {
+		case "pass":
 			e.Passed[l.Detail.Op]++
-		} else if l.Outcome == "fail" {
+		case "fail":
 			e.Numerics[l.Detail.Op] = append(e.Numerics[l.Detail.Op], l.Case)
 		}
 	case strings.HasPrefix(l.Case, "fidelity/") && (len(l.Detail.Diagnosis) > 0 || l.Detail.Clean):

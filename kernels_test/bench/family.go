@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -159,9 +160,7 @@ func (c Case) Problem() (Problem, error) {
 	if p.Layout == nil {
 		p.Layout = map[string]Layout{}
 	}
-	for name, l := range c.Kase.Layout {
-		p.Layout[name] = l
-	}
+	maps.Copy(p.Layout, c.Kase.Layout)
 	if c.Kase.Change != nil {
 		if err := c.Kase.Change(g, &p); err != nil {
 			return p, fmt.Errorf("the inputs of case %q cannot be drawn: %w", c.ID, err)

@@ -208,13 +208,11 @@ func parallel(n int, f func(i int) error) error {
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), max(n, 1)) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for i := range next {
 				errs[i] = f(i)
 			}
-		}()
+		})
 	}
 	for i := range n {
 		next <- i

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/assay-suite/assay/internal/candidate"
@@ -66,9 +67,7 @@ func toWire(call Call) (candidate.Call, error) {
 		Op: call.Op, Case: call.Case, Mode: call.Mode, Repeat: call.Repeat, Attrs: map[string]any{},
 		Storage: map[string]candidate.Storage{}, Views: map[string]candidate.View{}, Outputs: map[string]candidate.Output{},
 	}
-	for name, v := range call.Attrs {
-		wire.Attrs[name] = v
-	}
+	maps.Copy(wire.Attrs, call.Attrs)
 	if call.Phase != "" {
 		wire.Attrs["phase"] = call.Phase
 	}

@@ -63,7 +63,7 @@ var postTwins = []bench.Twin{
 		comb, x := p.In("comb").Data, p.In("x").Data
 		p.Change("comb", func(i int, _ float64) float64 {
 			t, j, k := i/(n*n), i/n%n, i%n
-			return (comb[t*n*n+min(j, k)*n+max(j, k)])
+			return comb[t*n*n+min(j, k)*n+max(j, k)]
 		})
 		p.Change("x", func(i int, _ float64) float64 { return x[i/(n*c)*n*c] })
 		return true
