@@ -184,15 +184,18 @@ func (c channel) finding(j judged, sym answer, rivals []string) Finding {
 	}
 	add(sym.line)
 	for i, a := range j.answers {
-		if a.state == yes {
+		switch a.state {
+		case yes:
 			add(a.line)
 			f.Confidence.Runs = max(f.Confidence.Runs, a.runs)
 			f.Confidence.Arms = max(f.Confidence.Arms, a.arms)
 			if a.p < 1 {
 				f.Confidence.P = max(f.Confidence.P, a.p)
 			}
-		} else if a.state == unknown {
+		case unknown:
 			add("not settled: " + j.when[i].words)
+		case no:
+			add("against it: " + a.line)
 		}
 	}
 	if len(rivals) > 0 || !j.holds() || f.Confidence.P > alpha {

@@ -74,11 +74,6 @@ func Classes() []string {
 
 func simple(words string, ask func(r *reading) answer) clause { return clause{words, ask} }
 
-// saw asks a number of a probe.
-func saw(words, probe, name string, ok func(float64) bool, format string) clause {
-	return clause{words, func(r *reading) answer { return r.number(probe, name, ok, format) }}
-}
-
 func atLeast(x float64) func(float64) bool { return func(v float64) bool { return v >= x } }
 
 func below(x float64) func(float64) bool { return func(v float64) bool { return v < x } }

@@ -171,15 +171,19 @@ func farChannel() channel {
 			},
 			{
 				class: "junk-cliff", says: "no language from the first token on, from a length on", beside: []string{"chunk-seam"}, reads: []string{evidence.Depth},
-				when: []clause{noLanguage("the wrong answers are no language", true), tailWrong, whole, wrongAreNot("they are not near misses", 0.5, "near-miss"),
-					{"a warm prompt is no better", func(r *reading) answer { return chunkWarm(r).not() }}},
+				when: []clause{
+					noLanguage("the wrong answers are no language", true), tailWrong, whole, wrongAreNot("they are not near misses", 0.5, "near-miss"),
+					{"a warm prompt is no better", func(r *reading) answer { return chunkWarm(r).not() }},
+				},
 				splitter: "the needle beside the question: this fault loses it as well, a lost far path does not",
 				next:     Flag{SGLang: "another --attention-backend", VLLM: "another VLLM_ATTENTION_BACKEND", LlamaCpp: "-fa off"},
 			},
 			{
 				class: "wrong-prompt", says: "fluent answers to another part of the prompt; the question is ignored", reads: []string{evidence.Depth},
-				when: []clause{tailWrong, noLanguage("the wrong answers are language", false), wrongAreNot("they are not empty", 0.5, "empty"), whole,
-					{"the head is lost as well", func(r *reading) answer { return worse(r.near, r.head) }}},
+				when: []clause{
+					tailWrong, noLanguage("the wrong answers are language", false), wrongAreNot("they are not empty", 0.5, "empty"), whole,
+					{"the head is lost as well", func(r *reading) answer { return worse(r.near, r.head) }},
+				},
 				splitter: "put the question first: what is answered then is what was read",
 				next:     Flag{SGLang: "--chunked-prefill-size -1", VLLM: "--max-num-batched-tokens above the prompt's length", LlamaCpp: "--no-cache-prompt"},
 			},
@@ -217,21 +221,24 @@ func farChannel() channel {
 			},
 			{
 				class: "position-encoding", says: "recall falls with the distance from the end, from a native length on", reads: []string{evidence.Distance, evidence.Depth},
-				when: []clause{reachShare("needles are found about as far back as the edge is long", func(s float64) bool { return s > 0.55 }),
+				when: []clause{
+					reachShare("needles are found about as far back as the edge is long", func(s float64) bool { return s > 0.55 }),
 					{"it is a slope: some lengths or distances are right in part", func(r *reading) answer {
 						n, of := r.mixed()
 						if of < 8 {
 							return answer{line: "too few arms of repeated runs", p: 1}
 						}
 						return is(n >= 3, "%d of %d arms are right in part", n, of)
-					}}, wrongAreNot("blank answers or near misses are not the rule", 0.5, "empty", "near-miss"), tailRight, noSeam, whole,
+					}},
+					wrongAreNot("blank answers or near misses are not the rule", 0.5, "empty", "near-miss"), tailRight, noSeam, whole,
 					{"asked in the needle's own words it is not found either", func(r *reading) answer {
 						v := verbatim(r)
 						if v.runs < 3 {
 							return answer{line: v.with(), p: 1}
 						}
 						return is(v.rate() < 0.9, "%s", v.with())
-					}}},
+					}},
+				},
 				splitter: "the whole length moved with the distance held: this fault follows the distance, a selection the length",
 				next:     Flag{SGLang: "rope_scaling by --json-model-override-args", VLLM: "rope_scaling by --hf-overrides", LlamaCpp: "--rope-scaling yarn with --yarn-orig-ctx"},
 			},

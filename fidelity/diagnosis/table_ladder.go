@@ -197,7 +197,9 @@ func ladderChannel() channel {
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "unequal-batch", says: "requests of unequal length in one batch read at wrong places", when: []clause{{"unequal lengths are wrong where equal ones are right", skew}, noForeign, noTags,
+				class: "unequal-batch", says: "requests of unequal length in one batch read at wrong places", when: []clause{
+					{"unequal lengths are wrong where equal ones are right", skew},
+					noForeign, noTags,
 					{"two clients are enough", func(r *reading) answer {
 						two := r.ladder("two to four clients, unequal", pairs, "unequal")
 						base := r.alone()
@@ -226,7 +228,8 @@ func ladderChannel() channel {
 							return answer{line: g.with(), p: 1}
 						}
 						return is(g.rate() >= 0.97, "%s", g.with())
-					}}, noForeign, noTags, noScript,
+					}},
+					noForeign, noTags, noScript,
 				},
 				splitter: "equal lengths of answer: clean; more clients than the band: clean",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "--no-cont-batching"},

@@ -258,8 +258,7 @@ func ageChannel() channel {
 	return channel{
 		name: "age", says: "short questions that were right at first go wrong later", reads: []string{evidence.Soak, evidence.Sanity}, symptom: drift,
 		rules: []rule{{
-			class: "drift", says: "the more is served, the more is wrong", when: []clause{{"right at first, wrong late", drift},
-				{"no picture, aborted stream or batch is needed for it", func(r *reading) answer { return is(true, "asked alone") }}},
+			class: "drift", says: "the more is served, the more is wrong", when: []clause{{"right at first, wrong late, alone", drift}},
 			splitter: "a restart: right again",
 			next:     Flag{SGLang: "restart, then --disable-radix-cache", VLLM: "restart, then --no-enable-prefix-caching", LlamaCpp: "restart, then -np 1"},
 			covers:   []string{"far", "warm", "fork", "turns", "ladder", "ladder-shared", "tools", "decode", "aborts", "evict", "sessions", "long", "sampling"},
