@@ -50,11 +50,9 @@ func (j judged) open() bool { return j.no == 0 }
 func Diagnose(s evidence.Set) Report {
 	r := read(s)
 	out := Report{Unmeasured: unmeasured(s)}
-	covered, drowned := map[string]string{}, map[string]bool{}
 	type found struct {
 		channel string
-		certain bool
-		Finding
+		explained
 	}
 	var all []found
 	for _, c := range table() {
@@ -66,22 +64,23 @@ func Diagnose(s evidence.Set) Report {
 			if hint := r.cliff(); hint != "" && c.name == "far" {
 				f.Evidence = append(f.Evidence, hint)
 			}
-			all = append(all, found{c.name, f.certain, f.Finding})
-			for _, k := range f.covers {
-				if _, ok := covered[k]; !ok {
-					covered[k] = f.Class
-				}
-				if f.drowns {
-					drowned[k] = true
-				}
+			all = append(all, found{c.name, f})
+		}
+	}
+	// Of two that bring each other along the earlier one of the table stays.
+	brings := func(a, b found) bool {
+		return a.Class != b.Class && slices.Contains(a.covers, b.channel) && (a.drowns || !b.certain)
+	}
+	left := make([]bool, len(all))
+	for i, f := range all {
+		for k, g := range all {
+			if i != k && !left[k] && brings(g, f) && !(i < k && brings(f, g)) {
+				left[i] = true
 			}
 		}
 	}
-	for _, f := range all {
-		if by, ok := covered[f.channel]; ok && by != f.Class && (!f.certain || drowned[f.channel]) {
-			continue
-		}
-		if !slices.ContainsFunc(out.Findings, func(g Finding) bool { return g.Class == f.Class }) {
+	for i, f := range all {
+		if !left[i] && !slices.ContainsFunc(out.Findings, func(g Finding) bool { return g.Class == f.Class }) {
 			out.Findings = append(out.Findings, f.Finding)
 		}
 	}

@@ -83,7 +83,7 @@ func read(s evidence.Set) *reading {
 func (r *reading) calm() group {
 	g := r.near
 	g.what = "facts asked alone and cold"
-	if worse(r.near, r.far).state != yes && worse(r.near, r.deep).state != yes {
+	if worse(r.near, r.far).state != yes && worse(r.near, r.deep).state != yes && worse(r.near, r.beyond).state != yes {
 		r.far.into(&g)
 		r.tail.into(&g)
 	}
@@ -112,9 +112,10 @@ func (r *reading) cliff() string {
 	return line
 }
 
-// beyondOwn is beyondLuck against the share of short facts that this server gets wrong anyway (rule of succession).
+// beyondOwn is beyondLuck against the share of facts that this server gets wrong anyway, alone and cold (rule of succession).
 func (r *reading) beyondOwn(g group, classes ...string) answer {
-	q := math.Max(luck, float64(r.near.wrong()+1)/float64(r.near.runs+2))
+	own := r.calm()
+	q := math.Max(luck, float64(own.wrong()+1)/float64(own.runs+2))
 	a := beyondLuck(g, classes...)
 	if a.p = binomialTail(g.count(classes...), g.runs, q); a.state == yes && a.p > alpha {
 		a.state = unknown

@@ -42,8 +42,8 @@ type channel struct {
 // table is the decision table in the order of decision: what is certain and cheap first.
 func table() []channel {
 	return []channel{
-		sessionsChannel(), alwaysChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(), warmChannel(), forkChannel(), turnsChannel(),
-		decodeChannel(), toolsChannel(), longChannel(), ladderChannel(), evictChannel(), abortChannel(), ageChannel(), budgetChannel(),
+		sessionsChannel(), alwaysChannel(), ageChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(), warmChannel(), forkChannel(), turnsChannel(),
+		decodeChannel(), toolsChannel(), longChannel(), ladderChannel(), evictChannel(), abortChannel(), budgetChannel(),
 	}
 }
 
