@@ -41,7 +41,7 @@ func (f Folders) Run() (Compared, error) {
 	}
 	out.Differences = differences(was.past.Settings, is.past.Settings)
 	margins := haveMargins(out.Arms[ArmBefore]) && haveMargins(out.Arms[ArmNow])
-	if again := was.second(order); again != nil {
+	if again := was.second(order, out.Arms[ArmBefore]); again != nil {
 		out.Arms[ArmAgain] = again
 		err = out.decide(order, margins, b)
 	} else {
@@ -60,7 +60,7 @@ func (f Folders) Run() (Compared, error) {
 			{Label: "before", Text: f.Shown(f.Before) + ", model " + was.past.Settings.Model},
 			{Label: "now", Text: f.Shown(f.Now) + ", model " + is.past.Settings.Model},
 		},
-		Plan: []string{fmt.Sprintf("%d cells that both folders hold; nothing is sent", len(order))},
+		Plan: []string{fmt.Sprintf("%d gated cells that both folders hold; nothing is sent", len(out.Arms[ArmNow]))},
 	}
 	out.conclude()
 	out.fill(func(s string) string { return s })
@@ -106,13 +106,13 @@ func readArm(folder string) (armOf, error) {
 	return a, nil
 }
 
-// second is the second repeat of a blessing, if it has every cell.
-func (a armOf) second(order []gate.Slot) map[string]Observation {
+// second is the second repeat of a blessing, if it has every cell of the first.
+func (a armOf) second(order []gate.Slot, first map[string]Observation) map[string]Observation {
 	if len(a.repeats) < 2 {
 		return nil
 	}
-	for _, s := range order {
-		if _, ok := a.repeats[1][s.ID]; !ok {
+	for id := range first {
+		if _, ok := a.repeats[1][id]; !ok {
 			return nil
 		}
 	}
@@ -131,7 +131,8 @@ func familyIn(order []gate.Slot, id string) gate.Family {
 	return ""
 }
 
-// common fills the arms with the gated cells that both folders hold, in the gate's order.
+// common fills the arms with the gated cells that both folders hold, and returns the gate's whole order of the families
+// that have any: a stage that was never asked to its end is not judged, as in the runs themselves.
 func (f Folders) common(was, is armOf, out *Compared) (order []gate.Slot, b Budget, err error) {
 	a, c := was.past.Settings, is.past.Settings
 	if b = a.Budget; Profiles(a.Budget)[0] != Profiles(c.Budget)[0] && (c.Budget == Smoke || a.Budget == Full) {
@@ -151,6 +152,7 @@ func (f Folders) common(was, is armOf, out *Compared) (order []gate.Slot, b Budg
 	}
 	first, second := map[string]Observation{}, map[string]Observation{}
 	same, alone, proven := 0, 0, 0
+	held := map[gate.Family]bool{}
 	for _, s := range p.Order {
 		x, ok1 := was.repeats[0][s.ID]
 		y, ok2 := is.repeats[0][s.ID]
@@ -163,7 +165,7 @@ func (f Folders) common(was, is armOf, out *Compared) (order []gate.Slot, b Budg
 		x.Cell, y.Cell = cells[s.ID], cells[s.ID]
 		x.Prompt, y.Prompt = was.past.prompt(x.Stored), is.past.prompt(y.Stored)
 		first[s.ID], second[s.ID] = x, y
-		order = append(order, s)
+		held[s.Family] = true
 		if x.PromptSHA == y.PromptSHA && x.PromptSHA != "" {
 			same++
 		}
@@ -174,12 +176,12 @@ func (f Folders) common(was, is armOf, out *Compared) (order []gate.Slot, b Budg
 	if same == 0 {
 		return nil, "", fmt.Errorf("%s and %s have no prompt in common, so nothing can be paired (haystacks %q and %q): %w", f.Before, f.Now, a.Haystack, c.Haystack, ErrOtherRun)
 	}
-	if proven == 0 {
-		order = slices.DeleteFunc(order, func(s gate.Slot) bool { return s.Family == gate.Cache })
+	order = slices.DeleteFunc(slices.Clone(p.Order), func(s gate.Slot) bool { return !held[s.Family] || s.Family == gate.Cache && proven == 0 })
+	if held[gate.Cache] && proven == 0 {
 		out.Notes = append(out.Notes, "the cache family is left out: not both runs prove a hit")
 	}
 	if alone > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d gated cells are in one folder only and are left out", alone))
+		out.Notes = append(out.Notes, fmt.Sprintf("%d gated cells are in one folder only", alone))
 	}
 	out.Arms[ArmBefore], out.Arms[ArmNow] = first, second
 	return order, b, nil

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -118,6 +120,7 @@ func TestCompareFolders(t *testing.T) {
 		"faulty":  {healthy, faulty, suite.Regression, `version.version: "1", then "2"`},
 		"better":  {faulty, healthy, suite.Pass, "far held"},
 		"blessed": {blessed, faulty, suite.Regression, "the first server against itself: held"},
+		"cut-off": {healthy, cutOff(t, faulty, 12), suite.Inconclusive, "cells to ask"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -203,4 +206,15 @@ func someLost(n uint32) func(request) (int, string, string, string) {
 		}
 		return 200, q.truth(), "", "stop"
 	}
+}
+
+// cutOff is a run folder whose run ended after some lines.
+func cutOff(t *testing.T, folder string, lines int) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(folder, "results.jsonl"))
+	require.NoError(t, err)
+	dir := t.TempDir()
+	part := bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:lines], nil)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.jsonl"), part, 0o600))
+	return dir
 }
