@@ -236,6 +236,38 @@ func TestWrittenCodesAreNearest(t *testing.T) {
 	require.Greater(t, stored, 1000)
 }
 
+// Where a division and a product with the reciprocal give different codes, both MUST be admitted; what lies two codes away MUST not.
+func TestDivisionAndReciprocalAreAdmitted(t *testing.T) {
+	for _, c := range casesOf(t, "kv-write/between-codes/") {
+		p, want := ready(t, c)
+		for _, name := range []string{"k", "v"} {
+			x, e, differ := p.In(name), want[name+"_cache"], 0
+			width, s := len(x.Data)/x.Dim(0), float32(p.Attrs.Num(name+"_scale"))
+			for i := range x.Dim(0) {
+				at := target(p, i)
+				if at < 0 {
+					continue
+				}
+				for d, v := range x.Row(i) {
+					quotient, product := nearestCode(float32(v)/s), nearestCode(float32(v)*(1/s))
+					if quotient != product {
+						differ++
+					}
+					w, bound := e.Want[at*width+d], e.Bound[at*width+d]
+					if math.Abs(quotient-w) > bound || math.Abs(product-w) > bound || quotient != product && bound >= 2*math.Abs(quotient-product) {
+						t.Fatalf("%s: %v / %v is %v or %v, want %v within %v", c.ID, v, s, quotient, product, w, bound)
+					}
+				}
+			}
+			require.Greater(t, differ, 100, "%s of %s", name, c.ID)
+		}
+	}
+}
+
+func nearestCode(y float32) float64 {
+	return format.E4M3FN.RoundTo(float64(y), format.RN, format.Saturate)
+}
+
 // Hand-written masks, and the oracle's rows for causal windows. w = window_left + 1 keys with the query's own.
 func TestMaskClosedForm(t *testing.T) {
 	c := casesOf(t, "window-mask/left-2/mha-ragged-b1-t5-l5")[0]

@@ -77,7 +77,7 @@ var mlaDoc = bench.Doc{
 }
 
 var kvWriteDoc = bench.Doc{
-	Summary: "stores keys and values of new tokens in the slots of a paged cache: fp8 caches hold round_e4m3(x / scale), to nearest even, saturating at ±448",
+	Summary: "stores keys and values of new tokens in the slots of a paged cache: fp8 caches hold round_e4m3(x / scale), to nearest even, saturating at ±448. The quotient is one in fp32, by a division or by a product with fp32(1 / scale): where the two round to different codes either is right; where scale is a power of two they are one, and ties go to even",
 	Operands: []bench.TensorDoc{
 		{Name: "k", DType: "BF16; F32 under fp32", Shape: "[T, G, D]", Meaning: "keys of the new tokens"},
 		{Name: "v", DType: "as k", Shape: "[T, G, DV]", Meaning: "values"},
@@ -90,7 +90,7 @@ var kvWriteDoc = bench.Doc{
 	},
 	Attrs: []bench.AttrDoc{
 		{Name: "page_size", Meaning: "tokens a page"},
-		{Name: "k_scale", Meaning: "divisor of keys in an F8_E4M3 cache, applied in fp32; to be ignored for other dtypes"},
+		{Name: "k_scale", Meaning: "divisor of keys in an F8_E4M3 cache, applied in fp32, as a divisor or by its reciprocal; to be ignored for other dtypes"},
 		{Name: "v_scale", Meaning: "the same for values"},
 	},
 }

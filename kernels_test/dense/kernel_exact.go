@@ -1,6 +1,8 @@
 package dense
 
 import (
+	"math"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics/format"
 )
@@ -9,7 +11,7 @@ import (
 type writing struct {
 	reciprocal, reverse bool // x · (1/scale); last token first
 
-	otherPool, multiply, swapScales, ignoreScales, scaleAll, noPadding, pageLost, truncate, wrap, neighbours bool
+	otherPool, multiply, swapScales, ignoreScales, scaleAll, noPadding, pageLost, truncate, tiesAway, wrap, neighbours bool
 }
 
 // write is the kernel of kv_write.
@@ -82,6 +84,9 @@ func (w writing) code(v, scale float32, fp8 bool) float64 {
 	rounding := format.RN
 	if w.truncate {
 		rounding = format.RZ
+	}
+	if w.tiesAway { // the next larger magnitude is no tie any more
+		y = math.Float32frombits(math.Float32bits(y) + 1)
 	}
 	if w.wrap && (y > 448 || y < -448) {
 		return 0

@@ -20,7 +20,7 @@ const (
 )
 
 var mlaKVWriteDoc = bench.Doc{
-	Summary: "stores latent and rotated key part of new tokens as the 656-byte rows of the V3.2 sparse-attention cache: 512 e4m3 codes, 4 fp32 scales, 64 bf16",
+	Summary: "stores latent and rotated key part of new tokens as the 656-byte rows of the V3.2 sparse-attention cache: 512 e4m3 codes, 4 fp32 scales, 64 bf16. Quotients are fp32's, by a division or by a product with the rounded reciprocal, within two roundings: judged are the scales and, by them, code · s_g",
 	Operands: []bench.TensorDoc{
 		{Name: "latent", DType: "BF16", Shape: "[T, 512]", Meaning: "latents after their norm"},
 		{Name: "k_pe", DType: "BF16", Shape: "[T, 64]", Meaning: "rotated key part, stored as it is"},

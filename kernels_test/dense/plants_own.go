@@ -237,6 +237,7 @@ func exactPlants() []bench.Plant {
 		wrote("write-padding-stored", "paging", "a padding token's slot -1 wraps to the last slot", writing{noPadding: true}),
 		wrote("write-page-lost", "paging", "the page of a slot is dropped", writing{pageLost: true}),
 		wrote("write-truncated", "encoding", "values are rounded towards zero", writing{truncate: true}),
+		wrote("write-ties-away", "encoding", "ties go to the code of larger magnitude", writing{tiesAway: true}),
 		wrote("write-unsaturated", "encoding", "values beyond 448 become 0", writing{wrap: true}),
 		wrote("write-too-wide", "paging", "four elements run over into the next slot", writing{neighbours: true}),
 		tabled("table-not-divided", "paging", "entries are slots, not pages", tabling{noDivide: true}),
