@@ -105,3 +105,42 @@ func TestOrderOfArms(t *testing.T) {
 	}
 	assert.NotEqual(t, diagnosis.Clean, want.Verdict)
 }
+
+// What the evidence does not split MUST be called ambiguous, with the classes that are left: long prompts that lose needles, and
+// nothing else asked, fit a tail as well as a choice of blocks.
+func TestAmbiguous(t *testing.T) {
+	s := sound()
+	s.Set(evidence.Length, "edge", 6000)
+	for i, a := range s.Arms {
+		if a.Name == "len-8192" {
+			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 8}
+		}
+	}
+	r := diagnosis.Diagnose(s)
+	assert.Equal(t, diagnosis.Ambiguous, r.Verdict)
+	assert.Contains(t, r.Ranked(), "tail-only")
+	assert.Contains(t, r.Ranked(), "sparse-selection")
+	assert.NotContains(t, r.Ranked(), "junk-cliff")
+	assert.True(t, strings.HasPrefix(r.Line(), "ambiguous: "), r.Line())
+	assert.NotEqual(t, diagnosis.Firm, r.Findings[0].Confidence.Grade)
+}
+
+// Two faults in different places MUST both be named, and what one brings along MUST not be a third.
+func TestTwoFindings(t *testing.T) {
+	s := sound()
+	for i, a := range s.Arms {
+		if a.Probe == evidence.Warm && strings.HasPrefix(a.Name, "warm") {
+			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 12}
+		}
+	}
+	s.Set(evidence.Warm, "prefixes-bad", 12)
+	s.Set(evidence.Fork, "replays", 0)
+	fill(&s, evidence.Fork, "b1", 0, 0, 8, "denial")
+	fill(&s, evidence.Turns, "plain", 0, 6, 18, "denial") // chats reuse their beginning
+	fill(&s, evidence.Flat, "flat", 0, 24, 0, "")
+	s.Set(evidence.Accounting, "text", 20)
+	s.Set(evidence.Accounting, "developer", 0)
+	r := diagnosis.Diagnose(s)
+	assert.Equal(t, diagnosis.Fault, r.Verdict)
+	assert.ElementsMatch(t, []string{"message-dropped", "warm-forgets"}, r.Ranked())
+}
