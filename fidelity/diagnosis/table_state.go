@@ -25,7 +25,7 @@ func (r *reading) reused() group {
 	g := r.arms("behind a prefix that was seen before", evidence.Warm, "warm1", "warm2", "warm3", "extended")
 	r.take(&g, evidence.Fork, "b1", "a2", "b2")
 	for _, a := range r.Of(evidence.Turns) {
-		if prefixed("turn-")(a) && a.At >= 2 && a.At < deepTurn {
+		if prefixed("turn-")(a) && (a.At == 2 || a.At == 3) { // later ones can fail by depth
 			g.add(a)
 		}
 	}
