@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/nano"
@@ -309,15 +310,19 @@ func (a *Asker) spec(c Cell) needle.Spec {
 	return s
 }
 
-// formed reports whether an answer has at least as many digits as the code: it understood the question.
+// formed reports whether an answer is what was asked for, right or wrong: at least as many digits as the code has, or
+// digits and nothing else.
 func formed(text, code string) bool {
-	n := 0
+	digits, others := 0, 0
 	for _, r := range needle.Visible(text) {
-		if r >= '0' && r <= '9' {
-			n++
+		switch {
+		case r >= '0' && r <= '9':
+			digits++
+		case unicode.IsLetter(r):
+			others++
 		}
 	}
-	return n >= len(code)
+	return digits >= len(code) || digits > 0 && others == 0
 }
 
 // positions takes the margins of the code's digits up to the first that went wrong: what follows a

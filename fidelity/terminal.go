@@ -160,10 +160,8 @@ func state(o Observation) report.State {
 		return report.Unmeasured
 	case o.Hit:
 		return report.Exact
-	case o.Class == string(needle.NearMiss):
-		return report.NearMiss
 	}
-	return report.Lost
+	return report.StateOf(o.Class)
 }
 
 // heatMap draws the worst repeat of every grid cell.
@@ -175,7 +173,6 @@ func heatMap(p Plan, obs []Observation, golden *Golden, jd Judgement) report.Hea
 	for _, n := range p.Lengths {
 		h.Cols = append(h.Cols, fmt.Sprint(n))
 	}
-	rank := map[report.State]int{report.Exact: 0, report.NearMiss: 1, report.Lost: 2, report.Unmeasured: 3}
 	for _, depth := range p.Depths {
 		h.Rows = append(h.Rows, fmt.Sprintf("%.2f", depth))
 		row := make([]report.Cell, len(p.Lengths))
@@ -186,7 +183,7 @@ func heatMap(p Plan, obs []Observation, golden *Golden, jd Judgement) report.Hea
 				if o.Cell.Family != Recall || o.Cell.Tokens != n || o.Cell.Depth != depth {
 					continue
 				}
-				if cell := cellOf(o, golden); !seen || rank[cell.State] > rank[row[c].State] {
+				if cell := cellOf(o, golden); !seen || cell.State.Rank() > row[c].State.Rank() {
 					row[c], seen = cell, true
 				}
 			}
