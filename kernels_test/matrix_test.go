@@ -21,7 +21,7 @@ import (
 const matrixFamily = "kernels/kill-matrix"
 
 // slice are the output rows that every run executes again; the others wait for ASSAY_BUDGET=full.
-var slice = []string{"A6", "H1"}
+var slice = []string{"A6", "H1", "P2", "R1", "S1"}
 
 // TestKillMatrix plants every row of the fault catalogue: output rows through the worker protocol, the others in their models.
 // Each MUST be stopped by at least two cases, an output row by one that does not list it, and the result is the committed one
