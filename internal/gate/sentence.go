@@ -33,8 +33,9 @@ func (f *family) sentence(p Policy) string {
 	}
 	out := head + ": " + strings.Join(parts, ", ")
 	if m := f.Margins; m.Gated {
+		mean := math.Round(100*m.Mean)/100 + 0 // + 0: no negative zero
 		out += fmt.Sprintf("; margins fell by %.2f nat in the mean of %d pairs (allowed %.2f), p %s, %s after Holm",
-			m.Mean, m.Pairs, m.Allowed, pvalue(m.P.P), pvalue(m.Adjusted))
+			mean, m.Pairs, m.Allowed, pvalue(m.P.P), pvalue(m.Adjusted))
 		if m.Missing > 0 {
 			out += fmt.Sprintf(", %d right answers without a margin", m.Missing)
 		}
