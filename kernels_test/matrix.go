@@ -108,7 +108,7 @@ func (k *Killed) run(ctx context.Context, c bench.Case, under bench.Candidate) e
 		k.Unlisted++
 	}
 	if k.Gate != "" || broken != nil {
-		return nil
+		return nil //nolint:nilerr // the crash is counted above
 	}
 	k.Gate = gate
 	for i, cause := range b.Explain(ctx, under, r) {

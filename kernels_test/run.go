@@ -222,7 +222,7 @@ func (o Options) judge(ctx context.Context, s bench.Suite, c bench.Case, under b
 		return row, nil
 	case broken != nil:
 		row.Outcome, row.Message, row.Text = suite.Errored, broken.Error(), broken.Error()+"\n    again    "+c.Again()
-		return row, nil
+		return row, nil //nolint:nilerr // the outcome of the case says it
 	case row.Report.Accepted():
 		return row, nil
 	}

@@ -125,12 +125,12 @@ func gateKases() []bench.Kase {
 // tiedAtLast gives every token three experts fewer than it chooses that are better than the rest, and a quarter of all that tie
 // for the last three places. Which experts these are goes through all residues: 37 is odd, and E a power of two.
 func tiedAtLast(g bench.Gen, p *bench.Problem) error {
-	n, clear := g.Shape.Dim("experts"), g.Shape.Dim("k")-3
+	n, lead := g.Shape.Dim("experts"), g.Shape.Dim("k")-3
 	return each(func(t, e int, _ float64) float64 {
 		switch rank := (37*e + 11*t + 5) % n; {
-		case rank < clear:
+		case rank < lead:
 			return 2 + 0.25*float64(rank)
-		case rank < clear+n/4:
+		case rank < lead+n/4:
 			return 1
 		default:
 			return -0.5 * float64(rank%3)

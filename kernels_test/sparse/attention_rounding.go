@@ -15,11 +15,15 @@ func roundingKases() []bench.Kase {
 	flash := wide("d512-r64", 512, 64)
 	short, narrow := wide("d272-r64", 272, 64), wide("d160-r16", 160, 16)
 	return []bench.Kase{
-		{ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},
-			Change: sizedGroups(1, 3e4, 0.01, 2e3, 0.5, 1e5, 0.004)},
+		{
+			ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},
+			Change: sizedGroups(1, 3e4, 0.01, 2e3, 0.5, 1e5, 0.004),
+		},
 		{ID: "rounded-alike", Why: "the same groups, all of one size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{short, narrow}},
-		{ID: "rounded-tiny", Why: "groups below the floor of the scale, whose codes are subnormal for that", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{sized("nano", nil), short},
-			Change: sizedGroups(2e-9, 1, 4e-9, 3e-6)},
+		{
+			ID: "rounded-tiny", Why: "groups below the floor of the scale, whose codes are subnormal for that", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{sized("nano", nil), short},
+			Change: sizedGroups(2e-9, 1, 4e-9, 3e-6),
+		},
 	}
 }
 
