@@ -66,8 +66,11 @@ func (r request) truth() string {
 }
 
 func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if e.before != nil && r.URL.Path == "/v1/chat/completions" {
-		e.before()
+	e.mu.Lock()
+	before := e.before
+	e.mu.Unlock()
+	if before != nil && r.URL.Path == "/v1/chat/completions" {
+		before() // may wait, so not under the lock
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

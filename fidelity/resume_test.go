@@ -53,8 +53,6 @@ func TestResumeChild(t *testing.T) {
 // in flight is asked whole.
 func TestResumeAfterAKill(t *testing.T) {
 	e := &engine{}
-	srv := httptest.NewServer(e)
-	defer srv.Close()
 	var needles atomic.Int64
 	kill, killed := make(chan struct{}), make(chan struct{})
 	const before = 34 // survey and some cells
@@ -67,6 +65,8 @@ func TestResumeAfterAKill(t *testing.T) {
 			<-killed // nothing is answered from here on
 		}
 	}
+	srv := httptest.NewServer(e)
+	defer srv.Close()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
