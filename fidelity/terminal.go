@@ -111,6 +111,10 @@ func (j Job) body(d *Done) {
 		r.Facts = append(r.Facts, report.Fact{Label: "retries", Text: fmt.Sprintf("%d requests were repeated after a transport failure before the first byte", n)})
 	}
 	if lines := againLines(d); j.EveryCurl && len(lines) > 0 {
+		const most = 6
+		if rest := len(lines) - most; rest > 0 {
+			lines = append(lines[:most], fmt.Sprintf("and %d more, one for each failing cell: requests/*.sh in the run folder, and in the report", rest))
+		}
 		r.Facts = append(r.Facts, report.Fact{Label: "again", Text: strings.Join(lines, "\n"), Verbatim: true})
 	}
 	r.Tables = []report.Table{lengthTable(d, golden)}
