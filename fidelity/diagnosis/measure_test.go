@@ -3,6 +3,7 @@ package diagnosis_test
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,9 +68,18 @@ func TestMeasured(t *testing.T) {
 		}
 	}
 	doc := golden.Doc{Provenance: provenance(), Cases: map[string]any{}}
-	for _, s := range runs {
-		doc.Cases[s.id()] = said(diagnosis.Diagnose(probed(t, s)))
-	}
+	var mu sync.Mutex
+	t.Run("runs", func(t *testing.T) {
+		for _, s := range runs {
+			t.Run(s.id(), func(t *testing.T) {
+				t.Parallel()
+				line := said(diagnosis.Diagnose(probed(t, s)))
+				mu.Lock()
+				defer mu.Unlock()
+				doc.Cases[s.id()] = line
+			})
+		}
+	})
 	golden.Assert(t, family, doc, golden.All(golden.Exact("a verdict is a word, and a run is a function of its seed")))
 }
 
