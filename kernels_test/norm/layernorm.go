@@ -32,8 +32,8 @@ var layerNorm = bench.Family{
 		{ID: "no-bias", Why: "a gain alone", Shapes: shapes(128, 3), Change: without("bias")},
 		{ID: "bare", Why: "neither gain nor bias", Shapes: shapes(128, 3), Change: all(without("bias"), without("weight"))},
 		{ID: "padded", Why: "every operand sliced out of a wider one", Shapes: shapes(128, 5), Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 16, Tail: 200}, "weight": {Lead: 1, Tail: 8}, "bias": {Lead: 2, Tail: 5}}},
-		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(128, 7), Relate: inPieces(alone)},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(128, 7), Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(contiguous)},
+		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(128, 7), Relate: inPieces(bench.Alone)},
+		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(128, 7), Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(bench.Contiguous)},
 	},
 }
 

@@ -46,9 +46,9 @@ var rmsNorm = bench.Family{
 		{ID: "residual", Why: "x + residual is normalised, and stored as the next residual", Shapes: shapes(256, 1, 5), Contracts: plain, Change: residual(1)},
 		{ID: "residual-cancels", Why: "x and residual of opposite sign: the sum keeps few bits, and they must be there", Shapes: shapes(256, 4), Contracts: plain, Change: residual(-1)},
 		{ID: "residual-padded", Why: "residual sliced out of a wider buffer", Shapes: shapes(256, 5), Contracts: plain, Change: residual(1), Layout: map[string]bench.Layout{"x": {Tail: 300}, "residual": {Lead: 5, Gap: 32, Tail: 300}}},
-		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(alone)},
-		{ID: "backwards", Why: "the rows in the opposite order", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(backwards)},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(256, 7), Contracts: plain, Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(contiguous)},
+		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(bench.Alone)},
+		{ID: "backwards", Why: "the rows in the opposite order", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(bench.Backwards)},
+		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(256, 7), Contracts: plain, Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(bench.Contiguous)},
 		{ID: "production", Why: "prefill of V3.2's model width", Shapes: shapes(7168, 32), Contracts: plain, Full: true},
 	},
 }

@@ -60,10 +60,10 @@ var ropeKases = []bench.Kase{
 	{ID: "small-base", Why: "a base of 1.5: every pair turns nearly as far as the first", Shapes: small(4), Change: set("rope_theta", 1.5)},
 	{ID: "large", Why: "values near the end of what bf16 and fp32 share", Shapes: small(4), Change: scaled("x", 1e30)},
 	{ID: "captured", Why: "a graph captured at other positions: a decode step later in the sequence", Shapes: append(small(4), v32Rope), Change: captured("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) })},
-	{ID: "alone", Why: "a batch and every token alone", Shapes: small(7), Relate: inPieces(alone)},
-	{ID: "chunks", Why: "a prompt and its chunks", Shapes: small(33), Relate: inPieces(chunksOf(8))},
-	{ID: "backwards", Why: "the tokens in the opposite order", Shapes: small(7), Relate: inPieces(backwards)},
-	{ID: "contiguous", Why: "a strided view and the same heads without gaps", Shapes: small(7), Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 16, Inner: 8, Tail: 80}}, Relate: inPieces(contiguous)},
+	{ID: "alone", Why: "a batch and every token alone", Shapes: small(7), Relate: inPieces(bench.Alone)},
+	{ID: "chunks", Why: "a prompt and its chunks", Shapes: small(33), Relate: inPieces(bench.ChunksOf(8))},
+	{ID: "backwards", Why: "the tokens in the opposite order", Shapes: small(7), Relate: inPieces(bench.Backwards)},
+	{ID: "contiguous", Why: "a strided view and the same heads without gaps", Shapes: small(7), Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 16, Inner: 8, Tail: 80}}, Relate: inPieces(bench.Contiguous)},
 	{ID: "production", Why: "a chunk of V4-Flash's queries", Shapes: []bench.Shape{turned(8, 64, 512, 64, 1<<20)}, Full: true},
 }
 

@@ -31,7 +31,7 @@ var ropeTable = bench.Family{
 		{ID: "blend-past-pairs", Why: "the blend ends beyond the last pair but before rotary_dim - 1: nothing is cut off", Shapes: tables(64, 8192, 6), Change: yarn(500, 16, 65536, 1000, 1, 0)},
 		{ID: "no-yarn-factor", Why: "a factor without a trained context is no YaRN", Shapes: tables(64, 8192, 6), Change: all(v32YaRN, set("original_max_position", 0.0), set("mscale", 1.0))},
 		{ID: "padded", Why: "positions sliced out of a longer list", Shapes: tables(64, 4096, 5), Change: v4YaRN, Layout: map[string]bench.Layout{"positions": {Lead: 2, Tail: 9}}},
-		{ID: "alone", Why: "a batch and every position alone", Shapes: tables(64, 1<<16, 7), Change: v4YaRN, Relate: inPieces(alone)},
+		{ID: "alone", Why: "a batch and every position alone", Shapes: tables(64, 1<<16, 7), Change: v4YaRN, Relate: inPieces(bench.Alone)},
 	},
 }
 

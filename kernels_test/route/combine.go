@@ -49,8 +49,8 @@ var combine = bench.Family{
 			"expert_out": {Lead: 3, Gap: 8, Tail: 90}, "topk_weights": {Lead: 1, Gap: 2, Tail: 9}, "src2dst": {Lead: 2, Gap: 3, Tail: 9}, "shared_out": {Lead: 4, Gap: 16, Tail: 70},
 		}},
 		{ID: "captured", Why: "a graph captured when fewer experts lived here", Shapes: sums(32, 4, 3, 6), Change: captured("src2dst", func(i int, v float64) float64 { return map[bool]float64{true: -1, false: v}[i%3 == 0] })},
-		{ID: "alone", Why: "a batch and every token alone", Shapes: sums(32, 4, 7), Relate: inPieces(alone)},
-		{ID: "contiguous", Why: "sliced buffers and the same rows without gaps", Shapes: sums(32, 4, 7), Layout: map[string]bench.Layout{"expert_out": {Gap: 16, Tail: 90}, "shared_out": {Gap: 8, Tail: 60}}, Relate: inPieces(contiguous)},
+		{ID: "alone", Why: "a batch and every token alone", Shapes: sums(32, 4, 7), Relate: inPieces(bench.Alone)},
+		{ID: "contiguous", Why: "sliced buffers and the same rows without gaps", Shapes: sums(32, 4, 7), Layout: map[string]bench.Layout{"expert_out": {Gap: 16, Tail: 90}, "shared_out": {Gap: 8, Tail: 60}}, Relate: inPieces(bench.Contiguous)},
 	},
 }
 

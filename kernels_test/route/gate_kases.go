@@ -113,11 +113,11 @@ func gateKases() []bench.Kase {
 		}},
 		{ID: "transposed", Why: "logits stored expert by expert", Shapes: gates(16, 4, 1, 1, 5), Layout: map[string]bench.Layout{"logits": {Lead: 1, Gap: 3, Inner: 2, Tail: 8, Swap: true}}},
 		{ID: "captured", Why: "a graph captured with fewer tokens that count", Shapes: gates(16, 4, 1, 1, 6, 20), Change: all(paddedFrom(0.8), captured("num_token_non_padded", func(_ int, v float64) float64 { return float64(int(v) / 2) }))},
-		{ID: "alone", Why: "a batch and every token alone", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(alone)},
-		{ID: "alone-grouped", Why: "the same with groups", Shapes: gates(16, 3, 4, 2, 7), Change: v32, Relate: inPieces(alone)},
-		{ID: "backwards", Why: "the tokens in the opposite order", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(backwards)},
-		{ID: "chunks", Why: "a prompt and its chunks", Shapes: gates(16, 4, 1, 1, 33), Relate: inPieces(chunksOf(8))},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: gates(16, 4, 1, 1, 7), Layout: map[string]bench.Layout{"logits": {Gap: 16, Tail: 40}}, Relate: inPieces(contiguous)},
+		{ID: "alone", Why: "a batch and every token alone", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(bench.Alone)},
+		{ID: "alone-grouped", Why: "the same with groups", Shapes: gates(16, 3, 4, 2, 7), Change: v32, Relate: inPieces(bench.Alone)},
+		{ID: "backwards", Why: "the tokens in the opposite order", Shapes: gates(16, 4, 1, 1, 7), Relate: inPieces(bench.Backwards)},
+		{ID: "chunks", Why: "a prompt and its chunks", Shapes: gates(16, 4, 1, 1, 33), Relate: inPieces(bench.ChunksOf(8))},
+		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: gates(16, 4, 1, 1, 7), Layout: map[string]bench.Layout{"logits": {Gap: 16, Tail: 40}}, Relate: inPieces(bench.Contiguous)},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
 	}...)
 }

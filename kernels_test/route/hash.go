@@ -41,10 +41,10 @@ var hash = bench.Family{
 		{ID: "padded-softmax", Why: "the same with softmax, in which every logit counts", Shapes: hashes(16, 4, 300, 6), Change: set("scoring_func", "softmax"), Layout: map[string]bench.Layout{
 			"logits": {Lead: 5, Gap: 2, Tail: 50}, "token_ids": {Lead: 1, Tail: 4}, "tid2eid": {Lead: 3, Gap: 4, Tail: 30},
 		}},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: hashes(16, 4, 300, 7), Change: all(set("scoring_func", "softmax"), set("renormalise", false)), Layout: map[string]bench.Layout{"logits": {Gap: 8, Tail: 40}}, Relate: inPieces(contiguous)},
+		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: hashes(16, 4, 300, 7), Change: all(set("scoring_func", "softmax"), set("renormalise", false)), Layout: map[string]bench.Layout{"logits": {Gap: 8, Tail: 40}}, Relate: inPieces(bench.Contiguous)},
 		{ID: "captured", Why: "a graph captured with other tokens", Shapes: hashes(16, 4, 300, 3, 6), Change: captured("token_ids", func(_ int, v float64) float64 { return float64(int(v+11) % 300) })},
-		{ID: "alone", Why: "a batch and every token alone", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(alone)},
-		{ID: "backwards", Why: "the tokens in the opposite order: ids follow", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(backwards)},
+		{ID: "alone", Why: "a batch and every token alone", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(bench.Alone)},
+		{ID: "backwards", Why: "the tokens in the opposite order: ids follow", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(bench.Backwards)},
 	},
 }
 
