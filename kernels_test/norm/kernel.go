@@ -3,76 +3,27 @@ package norm
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
 func slug(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-// summing adds fp32 values in some order.
-type summing func(v []float32) float32
-
-func sequential(v []float32) float32 {
-	var s float32
-	for _, x := range v {
-		s += x
-	}
-	return s
-}
-
-func reversed(v []float32) float32 {
-	var s float32
-	for _, x := range slices.Backward(v) {
-		s += x
-	}
-	return s
-}
-
-func pairwise(v []float32) float32 {
-	if len(v) <= 2 {
-		return sequential(v)
-	}
-	return pairwise(v[:len(v)/2]) + pairwise(v[len(v)/2:])
-}
-
-func lanes(n int) summing {
-	return func(v []float32) float32 {
-		acc := make([]float32, n)
-		for i, x := range v {
-			acc[i%n] += x
-		}
-		return pairwise(acc)
-	}
-}
-
-func blocks(n int) summing {
+func blocks(n int) bench.Summing {
 	return func(v []float32) float32 {
 		var s float32
 		for at := 0; at < len(v); at += n {
-			s += sequential(v[at:min(at+n, len(v))])
+			s += bench.Sequential(v[at:min(at+n, len(v))])
 		}
 		return s
 	}
 }
 
-// wide adds in float64 and rounds once.
-func wide(v []float32) float32 {
-	var s float64
-	for _, x := range v {
-		s += float64(x)
-	}
-	return float32(s)
-}
-
-// asBF16 rounds to bf16.
-func asBF16(v float32) float32 { return float32(bench.Round(bench.BF16, float64(v))) }
-
 // narrow adds with an accumulator of bf16.
 func narrow(v []float32) float32 {
 	var s float32
 	for _, x := range v {
-		s = asBF16(s + x)
+		s = bench.AsBF16(s + x)
 	}
 	return s
 }
@@ -89,7 +40,7 @@ type rmsOptions struct {
 }
 
 // rmsNormWith is the operator in fp32.
-func rmsNormWith(sum summing, o rmsOptions) bench.Kernel {
+func rmsNormWith(sum bench.Summing, o rmsOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		x, w := a.In("x"), a.In("weight").Data
 		d := x.Dim(len(x.Shape) - 1)
@@ -131,7 +82,7 @@ func (o rmsOptions) add(in []float32, residual []float64, dtype string) []float6
 			s = float32(bench.Round(dtype, float64(s)))
 		}
 		if o.roundedBefore {
-			s = asBF16(in[i]) + asBF16(float32(r))
+			s = bench.AsBF16(in[i]) + bench.AsBF16(float32(r))
 		}
 		if !o.noResidual {
 			in[i] = s
@@ -144,14 +95,14 @@ func (o rmsOptions) add(in []float32, residual []float64, dtype string) []float6
 }
 
 // scale is 1/sqrt(mean(x²) + eps).
-func (o rmsOptions) scale(row []float32, sum summing, eps float64) float32 {
+func (o rmsOptions) scale(row []float32, sum bench.Summing, eps float64) float32 {
 	squares := make([]float32, len(row))
 	total := 0.0
 	for i, v := range row {
 		squares[i] = float32(v * v)
 		total += float64(v) * float64(v)
 		if o.steps {
-			squares[i] = asBF16(squares[i])
+			squares[i] = bench.AsBF16(squares[i])
 		}
 		if o.halfLanes && i%2 == 1 || o.wholeVectors && i >= len(row)/4*4 && len(row) >= 4 {
 			squares[i] = 0
@@ -171,7 +122,7 @@ func (o rmsOptions) scale(row []float32, sum summing, eps float64) float32 {
 	e := float32(eps)
 	switch {
 	case o.steps:
-		return asBF16(1 / float32(math.Sqrt(float64(asBF16(asBF16(mean)+e)))))
+		return bench.AsBF16(1 / float32(math.Sqrt(float64(bench.AsBF16(bench.AsBF16(mean)+e)))))
 	case o.noEps:
 		e = 0
 	case o.epsTwice:
@@ -189,7 +140,7 @@ func (o rmsOptions) gain(v, scale float32, w []float64, channel, vector int) flo
 		y = v / (1 / scale)
 	}
 	if o.steps {
-		y = asBF16(y)
+		y = bench.AsBF16(y)
 	}
 	if w == nil || o.noWeight {
 		return float64(y)
@@ -216,7 +167,7 @@ type layerOptions struct {
 }
 
 // layerNormWith is the operator in fp32, mean and variance in two passes.
-func layerNormWith(sum summing, o layerOptions) bench.Kernel {
+func layerNormWith(sum bench.Summing, o layerOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		x, w, b := a.In("x"), a.In("weight").Data, a.In("bias").Data
 		d := x.Dim(1)
@@ -249,7 +200,7 @@ func layerNormWith(sum summing, o layerOptions) bench.Kernel {
 }
 
 // moments are the mean and 1/sqrt(variance + eps).
-func (o layerOptions) moments(row []float32, sum summing, eps float64) (mean, scale float32) {
+func (o layerOptions) moments(row []float32, sum bench.Summing, eps float64) (mean, scale float32) {
 	n := float32(len(row))
 	centred := make([]float32, len(row))
 	squares := func(around float32) float32 {
@@ -279,7 +230,7 @@ func (o layerOptions) moments(row []float32, sum summing, eps float64) (mean, sc
 		return float32(m), float32(1 / math.Sqrt(s/float64(len(row))+eps))
 	default:
 		if mean = sum(row) / n; o.meanBF16 {
-			mean = asBF16(mean)
+			mean = bench.AsBF16(mean)
 		}
 		variance = squares(mean) / n
 	}

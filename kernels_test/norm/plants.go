@@ -11,11 +11,11 @@ func building(op string, k bench.Kernel) func(string) (bench.Candidate, error) {
 }
 
 func rmsPlant(name, effect, origin, class string, o rmsOptions) bench.Plant {
-	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opRMS}, Build: building(opRMS, rmsNormWith(sequential, o))}
+	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opRMS}, Build: building(opRMS, rmsNormWith(bench.Sequential, o))}
 }
 
 func layerPlant(name, effect, origin, class string, o layerOptions) bench.Plant {
-	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opLayer}, Build: building(opLayer, layerNormWith(sequential, o))}
+	return bench.Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{opLayer}, Build: building(opLayer, layerNormWith(bench.Sequential, o))}
 }
 
 func ropePlant(name, effect, origin, class string, o ropeOptions) bench.Plant {

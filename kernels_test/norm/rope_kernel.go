@@ -32,7 +32,7 @@ func (o ropeOptions) pairAngle(r turning, angle string, position, i, dims int) f
 		freq = r.freq[i]
 	}
 	if o.frequencyBF16 {
-		freq = float64(asBF16(float32(freq)))
+		freq = float64(bench.AsBF16(float32(freq)))
 	}
 	if angle == "float64" && !o.angle32 || o.angle64 {
 		return float64(position) * freq
@@ -76,7 +76,7 @@ func (o ropeOptions) cosSin(r turning, angle string, position, i, width int) (co
 		cos, sin = sin, cos
 	}
 	if o.tableBF16 {
-		cos, sin = float64(asBF16(float32(cos))), float64(asBF16(float32(sin)))
+		cos, sin = float64(bench.AsBF16(float32(cos))), float64(bench.AsBF16(float32(sin)))
 	}
 	if r.inverse && !o.forward || o.backward && !r.inverse {
 		sin = -sin
@@ -229,7 +229,7 @@ func tableWith(o tableOptions) bench.Kernel {
 		for i := range n {
 			f := o.frequency(a.Attrs, i)
 			if o.frequencyBF16 {
-				f = float64(asBF16(float32(f)))
+				f = float64(bench.AsBF16(float32(f)))
 			}
 			for t, p := range positions {
 				if o.positionOff {
@@ -242,7 +242,7 @@ func tableWith(o tableOptions) bench.Kernel {
 				sin, cos := math.Sincos(angle)
 				c, s := float64(float32(cos)*m), float64(float32(sin)*m)
 				if o.bf16 {
-					c, s = float64(asBF16(float32(c))), float64(asBF16(float32(s)))
+					c, s = float64(bench.AsBF16(float32(c))), float64(bench.AsBF16(float32(s)))
 				}
 				if o.sinFirst {
 					c, s = s, c

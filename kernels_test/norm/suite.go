@@ -15,7 +15,7 @@ func Suite() bench.Suite {
 // to the contract's output.
 func built(contract string) (bench.Candidate, error) {
 	name := contract + "-sequential"
-	norms := map[string]bench.Kernel{opRMS: rmsNormWith(sequential, rmsOptions{}), opLayer: layerNormWith(sequential, layerOptions{})}
+	norms := map[string]bench.Kernel{opRMS: rmsNormWith(bench.Sequential, rmsOptions{}), opLayer: layerNormWith(bench.Sequential, layerOptions{})}
 	switch contract {
 	case "bf16-out":
 		norms[opRope] = ropeWith(ropeOptions{})
@@ -23,7 +23,7 @@ func built(contract string) (bench.Candidate, error) {
 	case "fp32":
 		return bench.FromKernels(name, norms), nil
 	case "bf16-steps":
-		return bench.FromKernel(name, opRMS, rmsNormWith(sequential, rmsOptions{steps: true})), nil
+		return bench.FromKernel(name, opRMS, rmsNormWith(bench.Sequential, rmsOptions{steps: true})), nil
 	case "float64-angle", "fp32-table":
 		return bench.FromKernels(name, map[string]bench.Kernel{opRope: ropeWith(ropeOptions{}), opTable: tableWith(tableOptions{})}), nil
 	}

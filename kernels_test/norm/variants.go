@@ -9,18 +9,18 @@ import (
 // orders are the sums that a correct kernel may take.
 var orders = []struct {
 	name string
-	sum  summing
+	sum  bench.Summing
 }{
-	{"reversed", reversed},
-	{"pairwise", pairwise},
-	{"lanes-4", lanes(4)},
-	{"lanes-8", lanes(8)},
-	{"lanes-32", lanes(32)},
-	{"lanes-64", lanes(64)},
-	{"lanes-128", lanes(128)},
+	{"reversed", bench.Reversed},
+	{"pairwise", bench.Pairwise},
+	{"lanes-4", bench.Lanes(4)},
+	{"lanes-8", bench.Lanes(8)},
+	{"lanes-32", bench.Lanes(32)},
+	{"lanes-64", bench.Lanes(64)},
+	{"lanes-128", bench.Lanes(128)},
 	{"blocks-16", blocks(16)},
 	{"blocks-128", blocks(128)},
-	{"wide", wide},
+	{"wide", bench.Wide},
 }
 
 func variants() []bench.Variant {
@@ -37,9 +37,9 @@ func variants() []bench.Variant {
 		add("divided-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{divide: true})})
 		add("rounded-sum-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{roundSum: true})})
 	}
-	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(sequential, rmsOptions{steps: true, roundSum: true})})
-	add("exact-moments", "", map[string]bench.Kernel{opRMS: rmsNormWith(sequential, rmsOptions{exact: true}), opLayer: layerNormWith(sequential, layerOptions{exact: true})})
-	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(sequential, layerOptions{welford: true})})
+	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(bench.Sequential, rmsOptions{steps: true, roundSum: true})})
+	add("exact-moments", "", map[string]bench.Kernel{opRMS: rmsNormWith(bench.Sequential, rmsOptions{exact: true}), opLayer: layerNormWith(bench.Sequential, layerOptions{exact: true})})
+	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(bench.Sequential, layerOptions{welford: true})})
 	for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
 		for name, o := range map[string]ropeOptions{"fma": {fma: true}, "quotient": {quotient: true}, "exact": {exact: true}, "quotient-fma": {quotient: true, fma: true}} {
 			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(o)})

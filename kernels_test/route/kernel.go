@@ -7,54 +7,6 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// summing adds fp32 values in some order.
-type summing func(v []float32) float32
-
-func sequential(v []float32) float32 {
-	var s float32
-	for _, x := range v {
-		s += x
-	}
-	return s
-}
-
-func reversed(v []float32) float32 {
-	var s float32
-	for _, x := range slices.Backward(v) {
-		s += x
-	}
-	return s
-}
-
-func pairwise(v []float32) float32 {
-	if len(v) <= 2 {
-		return sequential(v)
-	}
-	return pairwise(v[:len(v)/2]) + pairwise(v[len(v)/2:])
-}
-
-func lanes(n int) summing {
-	return func(v []float32) float32 {
-		acc := make([]float32, n)
-		for i, x := range v {
-			acc[i%n] += x
-		}
-		return pairwise(acc)
-	}
-}
-
-// wide adds in float64 and rounds once.
-func wide(v []float32) float32 {
-	var s float64
-	for _, x := range v {
-		s += float64(x)
-	}
-	return float32(s)
-}
-
-// asBF16 rounds to bf16.
-func asBF16(v float32) float32 { return float32(bench.Round(bench.BF16, float64(v))) }
-
 func exp32(v float32) float32 { return float32(math.Exp(float64(v))) }
 
 // gateOptions are what a kernel does otherwise: the first block is allowed by a contract, the rest are faults.
@@ -72,7 +24,7 @@ type gateOptions struct {
 }
 
 // scores of a token.
-func (o gateOptions) scores(z []float64, scoring string, sum summing) []float32 {
+func (o gateOptions) scores(z []float64, scoring string, sum bench.Summing) []float32 {
 	out := make([]float32, len(z))
 	if o.scoring != "" {
 		scoring = o.scoring
@@ -105,7 +57,7 @@ func (o gateOptions) scores(z []float64, scoring string, sum summing) []float32 
 			}
 		}
 		if o.bf16Scores {
-			out[e] = asBF16(out[e])
+			out[e] = bench.AsBF16(out[e])
 		}
 	}
 	return out
@@ -173,7 +125,7 @@ func (o gateOptions) top(v []float32, n int) []int {
 }
 
 // gateWith is the operator in fp32.
-func gateWith(sum summing, o gateOptions) bench.Kernel {
+func gateWith(sum bench.Summing, o gateOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		logits, bias, k := a.In("logits"), a.In("bias").Data, a.Int("top_k")
 		whole := logits.Dim(0)
@@ -213,7 +165,7 @@ func gateWith(sum summing, o gateOptions) bench.Kernel {
 }
 
 // route is one token.
-func (o gateOptions) route(z, bias []float64, a bench.Attrs, k int, sum summing) ([]int, []float32) {
+func (o gateOptions) route(z, bias []float64, a bench.Attrs, k int, sum bench.Summing) ([]int, []float32) {
 	s := o.scores(z, a.Word("scoring_func"), sum)
 	c := slices.Clone(s)
 	for e := range c {
@@ -254,7 +206,7 @@ func (o gateOptions) route(z, bias []float64, a bench.Attrs, k int, sum summing)
 }
 
 // weigh gives the chosen experts their weights.
-func (o gateOptions) weigh(s []float32, chosen []int, a bench.Attrs, sum summing) []float32 {
+func (o gateOptions) weigh(s []float32, chosen []int, a bench.Attrs, sum bench.Summing) []float32 {
 	out := make([]float32, len(chosen))
 	for i, e := range chosen {
 		out[i] = s[e]

@@ -33,7 +33,7 @@ func (o hashOptions) row(table bench.Tensor, ids []int, t int) []int {
 }
 
 // hashWith is the operator in fp32.
-func hashWith(sum summing, o hashOptions) bench.Kernel {
+func hashWith(sum bench.Summing, o hashOptions) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
 		logits, ids, table := a.In("logits"), a.In("token_ids").Ints(), a.In("tid2eid")
 		k := table.Dim(1)
@@ -193,10 +193,10 @@ func (o combineOptions) sum(slots []slot, x bench.Tensor, d int, f, shared float
 			term *= slots[i].weight
 		}
 		if o.roundedTerms {
-			term = asBF16(term)
+			term = bench.AsBF16(term)
 		}
 		if acc += term; o.narrow {
-			acc = asBF16(acc)
+			acc = bench.AsBF16(acc)
 		}
 	}
 	if !inTerms {

@@ -12,11 +12,11 @@ func planted(op, name, effect, origin, class string, k bench.Kernel) bench.Plant
 }
 
 func gatePlant(name, effect, origin, class string, o gateOptions) bench.Plant {
-	return planted(opGate, name, effect, origin, class, gateWith(sequential, o))
+	return planted(opGate, name, effect, origin, class, gateWith(bench.Sequential, o))
 }
 
 func hashPlant(name, effect, origin, class string, o hashOptions) bench.Plant {
-	return planted(opHash, name, effect, origin, class, hashWith(sequential, o))
+	return planted(opHash, name, effect, origin, class, hashWith(bench.Sequential, o))
 }
 
 func combinePlant(name, effect, origin, class string, o combineOptions) bench.Plant {
@@ -42,10 +42,10 @@ func declared(p bench.Plant, contracts ...string) bench.Plant {
 
 func plants() []bench.Plant {
 	out := []bench.Plant{
-		row("R1", opGate, gateWith(sequential, gateOptions{twice: true})),
+		row("R1", opGate, gateWith(bench.Sequential, gateOptions{twice: true})),
 		row("R2", opCombine, combineWith(combineOptions{sharedDivided: true})),
-		row("R3", opGate, gateWith(sequential, gateOptions{scalingRenormalised: true})),
-		row("R5", opGate, gateWith(sequential, gateOptions{biasInWeights: true, groupsUnbiased: true})),
+		row("R3", opGate, gateWith(bench.Sequential, gateOptions{scalingRenormalised: true})),
+		row("R5", opGate, gateWith(bench.Sequential, gateOptions{biasInWeights: true, groupsUnbiased: true})),
 
 		gatePlant("gate-scaling-missing", "the routed scaling factor is not applied", "factor left to a kernel that does not know it", "scale", gateOptions{noScaling: true}),
 		gatePlant("gate-scaling-inverted", "the weights are divided by the factor", "a reciprocal factor", "scale", gateOptions{inverted: true}),

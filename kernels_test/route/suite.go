@@ -16,7 +16,7 @@ func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case "fp32", "lowest-index", "bf16-out":
 		return bench.FromKernels(contract+"-sequential", map[string]bench.Kernel{
-			opGate: gateWith(sequential, gateOptions{}), opHash: hashWith(sequential, hashOptions{}), opCombine: combineWith(combineOptions{}),
+			opGate: gateWith(bench.Sequential, gateOptions{}), opHash: hashWith(bench.Sequential, hashOptions{}), opCombine: combineWith(combineOptions{}),
 		}), nil
 	}
 	return nil, fmt.Errorf("no contract of the route suite is called %q; fp32, lowest-index and bf16-out are", contract)

@@ -15,8 +15,8 @@ func variants() []bench.Variant {
 	}
 	sums := []struct {
 		name string
-		sum  summing
-	}{{"sequential", sequential}, {"reversed", reversed}, {"pairwise", pairwise}, {"wide", wide}, {"lanes-4", lanes(4)}, {"lanes-32", lanes(32)}}
+		sum  bench.Summing
+	}{{"sequential", bench.Sequential}, {"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"wide", bench.Wide}, {"lanes-4", bench.Lanes(4)}, {"lanes-32", bench.Lanes(32)}}
 	weighing := []struct {
 		name string
 		o    gateOptions

@@ -1,0 +1,55 @@
+package bench
+
+import "slices"
+
+// Summing adds fp32 values in some order.
+type Summing func(v []float32) float32
+
+// Sequential adds from the first to the last.
+func Sequential(v []float32) float32 {
+	var s float32
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// Reversed adds from the last to the first.
+func Reversed(v []float32) float32 {
+	var s float32
+	for _, x := range slices.Backward(v) {
+		s += x
+	}
+	return s
+}
+
+// Pairwise adds halves, each pairwise.
+func Pairwise(v []float32) float32 {
+	if len(v) <= 2 {
+		return Sequential(v)
+	}
+	return Pairwise(v[:len(v)/2]) + Pairwise(v[len(v)/2:])
+}
+
+// Lanes has n accumulators, the i-th for every n-th value from i on, added pairwise.
+func Lanes(n int) Summing {
+	return func(v []float32) float32 {
+		acc := make([]float32, n)
+		for i, x := range v {
+			acc[i%n] += x
+		}
+		return Pairwise(acc)
+	}
+}
+
+// Wide adds in float64 and rounds once.
+func Wide(v []float32) float32 {
+	var s float64
+	for _, x := range v {
+		s += float64(x)
+	}
+	return float32(s)
+}
+
+// AsBF16 rounds to bf16.
+func AsBF16(v float32) float32 { return float32(Round(BF16, float64(v))) }
