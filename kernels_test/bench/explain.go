@@ -165,12 +165,7 @@ func (b *Bench) twins(ctx context.Context, c Candidate) []Cause {
 		if !t.Apply(b.Case.gen(), &p) {
 			continue
 		}
-		twin := b.Case
-		twin.Kase.Relate = nil
-		if b.relation != nil {
-			twin.Kase.Relate = b.Case.Kase.Relate
-		}
-		neutral, err := prepare(twin, p)
+		neutral, err := prepare(b.Case, p)
 		if err != nil {
 			continue // the feature cannot be taken away in this case
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 
 	"github.com/assay-suite/assay/internal/candidate"
 )
@@ -138,6 +137,3 @@ func fromWire(w candidate.Call) (Call, error) {
 	}
 	return c, nil
 }
-
-// Prefill as bits: helper for outputs whose prefill is part of the answer.
-func Prefill(bits uint64) string { return "0x" + strconv.FormatUint(bits, 16) }

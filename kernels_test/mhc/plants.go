@@ -82,8 +82,13 @@ func catalogued() []plant {
 			out = append(out, plant{Name: f.Name, Effect: f.Effect, Origin: f.Origin, Class: row.class, On: row.on, Apply: f.Apply})
 		}
 	}
-	if f, err := faults.Lookup("hc-norm-sqrt2"); err == nil {
-		out = append(out, fromRow("H1", plant{On: mixing, Apply: f.Apply}))
+	for _, row := range []struct {
+		id, name string
+		on       []string
+	}{{"H1", "hc-norm-sqrt2", mixing}, {"H3", "sinkhorn-exp-without-eps", splits}, {"H4", "sinkhorn-in-log-space", splits}} {
+		if f, err := faults.Lookup(row.name); err == nil {
+			out = append(out, fromRow(row.id, plant{On: row.on, Apply: f.Apply}))
+		}
 	}
 	return out
 }

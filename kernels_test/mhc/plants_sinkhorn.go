@@ -26,8 +26,6 @@ var sinkhornPlants = []plant{
 			}
 		}),
 	},
-	fromRow("H3", plant{On: splits, Apply: otherSinkhorn(oracle.SinkhornVariant{Start: oracle.StartRowExp, Iterations: iterations, Eps: 0})}),
-	fromRow("H4", plant{On: splits, Apply: otherSinkhorn(oracle.SinkhornVariant{Start: oracle.StartExp, Iterations: iterations, RowsLast: true})}),
 	{
 		Name: "post-rows-at-4", Class: "layout", Effect: "the rows of post are looked for at 4, where they start for hc_mult 4 only", Origin: "a width compiled in", On: splits,
 		Apply: around(func(exact splitter) splitter {
@@ -42,24 +40,6 @@ var sinkhornPlants = []plant{
 			}
 		}),
 	},
-}
-
-// otherSinkhorn is the split with another published way to normalise comb.
-func otherSinkhorn(v oracle.SinkhornVariant) func(oracle.Ops) oracle.Ops {
-	return around(func(exact splitter) splitter {
-		return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
-			pre, post, comb = exact(m, scale, base, cfg)
-			n := cfg.Streams
-			for t := range m.Rows {
-				b := comb.Row(t)
-				for i := range b {
-					b[i] = m.Row(t)[2*n+i]*scale[2] + base[2*n+i]
-				}
-				v.Apply(b, n)
-			}
-			return pre, post, comb
-		}
-	})
 }
 
 // startedBy replaces the softmax that Sinkhorn starts with; what follows is the reference's: eps, a column step, then row
