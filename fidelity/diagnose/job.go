@@ -85,7 +85,8 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 		return d, err
 	}
 	client := j.Client.WithModel(d.Survey.Model)
-	runner, err := j.runner(client, d.Survey)
+	var w watch
+	runner, err := j.runner(client, d.Survey, w.see)
 	if err != nil {
 		return d, err
 	}
@@ -96,7 +97,12 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if cost := runner.Plan().Cost(); j.Agree != nil && !j.Agree(fmt.Sprintf("send up to %d requests with %d tokens to %s?", cost.Requests, cost.Tokens, j.Client.Host())) {
 		return d, ErrDeclined
 	}
-	if d.Evidence, err = runner.Run(ctx); err != nil {
+	if j.Live != nil {
+		w.bar = report.NewProgress(j.Live, report.ProgressOptions{Label: "probes", Total: runner.Plan().Cost().Requests, Style: j.Style, Now: j.Now})
+	}
+	d.Evidence, err = runner.Run(ctx)
+	w.bar.Done()
+	if err != nil {
 		return d, err
 	}
 	d.Diagnosis = diagnosis.Diagnose(d.Evidence)
@@ -117,10 +123,10 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	return d, report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret))
 }
 
-func (j Job) runner(client *endpoint.Client, s endpoint.Survey) (*probe.Runner, error) {
+func (j Job) runner(client *endpoint.Client, s endpoint.Survey, see func(probe.Progress)) (*probe.Runner, error) {
 	o := probe.Options{
 		Client: client, Survey: s, Fresh: j.Fresh, Haystack: j.Haystack, Budget: j.Budget, Nonce: j.Nonce, Parallel: max(j.Parallel, 1),
-		Disrupt: j.Disrupt, Known: j.Known, Only: j.Only,
+		Disrupt: j.Disrupt, Known: j.Known, Only: j.Only, Progress: see,
 	}
 	switch {
 	case j.Resume != "":
@@ -135,20 +141,18 @@ func (j Job) runner(client *endpoint.Client, s endpoint.Survey) (*probe.Runner, 
 			return err
 		}
 	}
-	if j.Live == nil {
-		return probe.New(o)
-	}
-	r, err := probe.New(o)
-	if err != nil {
-		return nil, err
-	}
-	bar := report.NewProgress(j.Live, report.ProgressOptions{Label: "probes", Total: r.Plan().Cost().Requests, Style: j.Style, Now: j.Now})
-	last := 0
-	o.Progress = func(p probe.Progress) {
-		bar.Add(max(p.Requests-last, 0))
-		last = max(last, p.Requests)
-	}
 	return probe.New(o)
+}
+
+// watch moves a progress bar by what a runner has sent; without a bar it does nothing.
+type watch struct {
+	bar  *report.Progress
+	last int
+}
+
+func (w *watch) see(p probe.Progress) {
+	w.bar.Add(max(p.Requests-w.last, 0))
+	w.last = max(w.last, p.Requests)
 }
 
 // suspected joins the patches with the ledgers and with this run's findings, which are newer than any ledger.
