@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 		dir, derr := suite.RunDir()
 		require.NoError(t, derr)
 		c, err = fidelity.Folders{
-			Before: before, Now: now, Dir: dir, Shown: shown, Out: os.Stdout, Style: report.StyleFor(os.Stdout), Result: suite.Record,
+			Before: before, Now: now, Dir: dir, Shown: suite.Shown, Out: os.Stdout, Style: report.StyleFor(os.Stdout), Result: suite.Record,
 		}.Run()
 	}
 	if err == nil {
@@ -80,7 +80,7 @@ func versus(t *testing.T, before, now string) fidelity.Versus {
 	}
 	v := fidelity.Versus{
 		Before: client(before), Now: client(now), Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
-		Shown: shown, Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(), Result: suite.Record,
+		Shown: suite.Shown, Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record,
 	}
 	dir, err := suite.RunDir()
 	require.NoError(t, err)

@@ -3,15 +3,12 @@
 package fidelity_test
 
 import (
-	"bufio"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
-
-	"golang.org/x/term"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +47,7 @@ func TestLive(t *testing.T) {
 
 func liveJob(t *testing.T) (fidelity.Job, error) {
 	t.Helper()
-	base, err := baseURL()
+	base, err := suite.BaseURL("live", "tests")
 	if err != nil {
 		return fidelity.Job{}, err
 	}
@@ -68,38 +65,14 @@ func liveJob(t *testing.T) (fidelity.Job, error) {
 	j := fidelity.Job{
 		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
 		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless -reason=\"what this build is\"",
-		Dir: dir, Shown: shown, Result: suite.Record,
-		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(),
+		Dir: dir, Shown: suite.Shown, Result: suite.Record,
+		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(),
 	}
 	j.EveryCurl, j.Past = true, past()
 	if golden.Updating() {
 		j.Repeats, j.Record = gate.Repeats, "" // it is being recorded
 	}
 	return j, nil
-}
-
-func baseURL() (string, error) {
-	if v, set := suite.Value("OPENAI_BASE_URL"); set {
-		return v, nil
-	}
-	if v, set := suite.Value("OPENAI_API_BASE"); set {
-		fmt.Fprintln(os.Stderr, "notice: OPENAI_API_BASE is a legacy name, set OPENAI_BASE_URL")
-		return v, nil
-	}
-	return "", errors.New("OPENAI_BASE_URL is not set: `live` tests your server and has no default. Try OPENAI_BASE_URL=http://127.0.0.1:30000 go tool mage live")
-}
-
-// agree asks once, on a terminal only: a script has nobody to ask and has said what it wants.
-func agree() func(string) bool {
-	if suite.Yes() || !term.IsTerminal(int(os.Stdin.Fd())) {
-		return nil
-	}
-	return func(question string) bool {
-		fmt.Printf("%s [y/N] ", question)
-		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-		answer := strings.ToLower(strings.TrimSpace(line))
-		return err == nil && (answer == "y" || answer == "yes")
-	}
 }
 
 // reason is why a golden is made.
@@ -160,5 +133,5 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 		suite.Verdict(suite.UsageError, "not recorded: "+err.Error())
 		return
 	}
-	suite.Verdict(suite.Pass, fmt.Sprintf("golden recorded: %s%s", shown(name), caution))
+	suite.Verdict(suite.Pass, fmt.Sprintf("golden recorded: %s%s", suite.Shown(name), caution))
 }

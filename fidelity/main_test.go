@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,7 +70,7 @@ func embeddedJob(t testing.TB, b fidelity.Budget) fidelity.Job {
 		Rate:     1500, // tokens a second, the floor that benchmarks of internal/nano hold
 		CurlRoot: "http://127.0.0.1:8088",
 		Golden:   readGolden, Record: "go test ./fidelity -run '^TestGolden$' -update",
-		Shown: shown, Out: t.Output(),
+		Shown: suite.Shown, Out: t.Output(),
 	}
 }
 
@@ -129,19 +128,6 @@ func runDir(t testing.TB, isJob bool) string {
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
 	return dir
-}
-
-// shown is a path as the user reads it: from the working directory that mage and people are in.
-func shown(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	rel, err := filepath.Rel(suite.ModuleRoot(wd), path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return path
-	}
-	return filepath.ToSlash(rel)
 }
 
 // readGolden returns nil where nothing is recorded.

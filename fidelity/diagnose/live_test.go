@@ -3,16 +3,13 @@
 package diagnose_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/term"
 
 	"github.com/assay-suite/assay/fidelity/diagnose"
 	"github.com/assay-suite/assay/fidelity/probe"
@@ -52,9 +49,9 @@ func TestDiagnose(t *testing.T) {
 
 func liveJob(t *testing.T) (diagnose.Job, error) {
 	t.Helper()
-	base := value("OPENAI_BASE_URL")
-	if base == "" {
-		return diagnose.Job{}, errors.New("OPENAI_BASE_URL is not set: `diagnose` asks your server and has no default. Try OPENAI_BASE_URL=http://127.0.0.1:30000 go tool mage diagnose")
+	base, err := suite.BaseURL("diagnose", "asks")
+	if err != nil {
+		return diagnose.Job{}, err
 	}
 	model := ""
 	if m, set := suite.Value("ASSAY_MODEL"); set {
@@ -81,7 +78,7 @@ func liveJob(t *testing.T) (diagnose.Job, error) {
 	j := diagnose.Job{
 		Title: "diagnose  " + c.Host(), Client: c, Fresh: fresh, Secret: value("OPENAI_API_KEY"), Haystack: h, Budget: probe.Budget(value("ASSAY_BUDGET")),
 		Parallel: gentle, Disrupt: value("ASSAY_DISRUPT") == "1", Dir: dir, Resume: value("ASSAY_RESUME"), Ledgers: filepath.Dir(dir),
-		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: agree(), Result: suite.Record, Shown: shown,
+		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record, Shown: suite.Shown,
 	}
 	if path, set := suite.Value("ASSAY_SUSPECTS"); set {
 		if j.Patches, err = suspects.Load(path); err != nil {
@@ -94,30 +91,4 @@ func liveJob(t *testing.T) (diagnose.Job, error) {
 func value(name string) string {
 	v, _ := suite.Value(name)
 	return v
-}
-
-// agree asks once, on a terminal only.
-func agree() func(string) bool {
-	if suite.Yes() || !term.IsTerminal(int(os.Stdin.Fd())) {
-		return nil
-	}
-	return func(question string) bool {
-		fmt.Printf("%s [y/N] ", question)
-		line, err := bufio.NewReader(os.Stdin).ReadString('\n')
-		answer := strings.ToLower(strings.TrimSpace(line))
-		return err == nil && (answer == "y" || answer == "yes")
-	}
-}
-
-// shown is a path as the user reads it.
-func shown(path string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	rel, err := filepath.Rel(suite.ModuleRoot(wd), path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return path
-	}
-	return filepath.ToSlash(rel)
 }
