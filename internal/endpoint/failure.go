@@ -41,6 +41,9 @@ func (f failure) reported(bare bool) (msg string, code int, bad bool) {
 
 // errorObject finds a reported error in a whole body.
 func errorObject(body []byte) (msg string, code int, bad bool) {
+	if !mayName(body, "error") && !mayName(body, "message") && !mayName(body, "detail") {
+		return "", 0, false
+	}
 	var v struct {
 		failure
 		Choices json.RawMessage `json:"choices"`
@@ -49,6 +52,21 @@ func errorObject(body []byte) (msg string, code int, bad bool) {
 		return "", 0, false
 	}
 	return v.reported(!present(v.Choices))
+}
+
+// mayName reports whether a body may have a field or text that begins with word, in any case and spelling: a failure
+// needs one. Long lists of tokens have none, and a look at the quotes is much cheaper than reading their JSON.
+func mayName(body []byte, word string) bool {
+	for {
+		i := bytes.IndexByte(body, '"')
+		if i < 0 || len(body) < i+1+len(word) {
+			return false
+		}
+		body = body[i+1:]
+		if at := body[:len(word)]; bytes.EqualFold(at, []byte(word)) || bytes.IndexByte(at, '\\') >= 0 {
+			return true
+		}
+	}
 }
 
 // present is false for an absent field, null, and false, which one server sends as "no error".

@@ -46,13 +46,14 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, error) {
 type Tokenization struct {
 	Supported bool
 	Count     int
-	IDs       []int // nil where the server gives only the count
+	IDs       []int // of TokenizeText; nil where the server gives only the count
 	Window    Count
 }
 
-// TokenizeChat counts a chat prompt as the server would render it, generation prompt included.
+// TokenizeChat counts a chat prompt as the server would render it, generation prompt included. It leaves the ids
+// unread: prompts are long and counted often.
 func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization, error) {
-	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true})
+	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true}, false)
 	if err != nil || !t.Supported || t.Count > 0 {
 		return t, err
 	}
@@ -70,20 +71,20 @@ func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization
 	if err := json.Unmarshal(b, &v); err != nil || v.Prompt == "" {
 		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the rendered prompt cannot be read: %q", shorten(string(b), 80))
 	}
-	return c.tokenize(ctx, map[string]any{"content": v.Prompt, "add_special": true, "parse_special": true})
+	return c.tokenize(ctx, map[string]any{"content": v.Prompt, "add_special": true, "parse_special": true}, false)
 }
 
 // TokenizeText counts a text prompt.
 func (c *Client) TokenizeText(ctx context.Context, text string) (Tokenization, error) {
-	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "prompt": text})
+	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "prompt": text}, true)
 	if err != nil || !t.Supported || t.Count > 0 || text == "" {
 		return t, err
 	}
-	return c.tokenize(ctx, map[string]any{"content": text, "add_special": true})
+	return c.tokenize(ctx, map[string]any{"content": text, "add_special": true}, true)
 }
 
 // tokenize asks /tokenize (vLLM, SGLang) and, where that is missing, /v1/tokenize (SGLang behind a proxy).
-func (c *Client) tokenize(ctx context.Context, body map[string]any) (Tokenization, error) {
+func (c *Client) tokenize(ctx context.Context, body map[string]any, ids bool) (Tokenization, error) {
 	payload, err := json.Marshal(body)
 	if err != nil {
 		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
@@ -97,28 +98,48 @@ func (c *Client) tokenize(ctx context.Context, body map[string]any) (Tokenizatio
 		if err != nil {
 			return Tokenization{}, fmt.Errorf("tokenize: %w", err)
 		}
-		var v struct {
-			Count  *int              `json:"count"`
-			Tokens []json.RawMessage `json:"tokens"`
-			Window *int              `json:"max_model_len"`
-		}
-		if err := json.Unmarshal(b, &v); err != nil {
-			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80), err)
-		}
-		out := Tokenization{Supported: true, Count: len(v.Tokens), IDs: ids(v.Tokens), Window: known(v.Window)}
-		if v.Count != nil {
-			out.Count = *v.Count
-		}
-		if v.Count != nil || v.Tokens != nil {
-			return out, nil
-		}
-		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q", shorten(string(b), 80))
+		return readTokens(b, ids)
 	}
 	return Tokenization{}, nil
 }
 
-// ids reads token ids, plain or as llama.cpp's {"id": 1, "piece": "a"}; nil when one is neither.
-func ids(raw []json.RawMessage) []int {
+// readTokens reads the count, and the ids where they are wanted or nothing else tells the count.
+func readTokens(b []byte, ids bool) (Tokenization, error) {
+	var v struct {
+		Count  *int            `json:"count"`
+		Tokens json.RawMessage `json:"tokens"`
+		Window *int            `json:"max_model_len"`
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80), err)
+	}
+	out := Tokenization{Supported: true, Window: known(v.Window)}
+	if v.Count != nil {
+		out.Count = *v.Count
+		if !ids {
+			return out, nil
+		}
+	}
+	var list []json.RawMessage
+	if present(v.Tokens) {
+		if err := json.Unmarshal(v.Tokens, &list); err != nil {
+			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the tokens cannot be read (%q): %w", shorten(string(v.Tokens), 80), err)
+		}
+	}
+	switch {
+	case v.Count == nil && list == nil:
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q", shorten(string(b), 80))
+	case v.Count == nil:
+		out.Count = len(list)
+	}
+	if ids && len(list) > 0 {
+		out.IDs = plainIDs(list)
+	}
+	return out, nil
+}
+
+// plainIDs reads token ids, plain or as llama.cpp's {"id": 1, "piece": "a"}; nil when one is neither.
+func plainIDs(raw []json.RawMessage) []int {
 	out := make([]int, 0, len(raw))
 	for _, r := range raw {
 		var n int
