@@ -128,6 +128,9 @@ var (
 // never closed runs to the end, a closing tag without an opening one ends thoughts that began
 // before the text (some templates swallow the opening tag), and role markers are dropped.
 func Visible(text string) string {
+	if !strings.ContainsAny(text, "<[") {
+		return text // as most answers are: nothing below can match
+	}
 	if i := strings.LastIndex(text, "<|message|>"); i >= 0 {
 		text = text[i+len("<|message|>"):]
 	}

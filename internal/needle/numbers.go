@@ -92,10 +92,12 @@ func numbers(text string, n int) []string {
 	rs := []rune(text)
 	sep := ""
 	for i := 0; i < len(rs); {
-		if rs[i] < '0' || rs[i] > '9' {
-			sep += string(rs[i])
+		gap := i
+		for i < len(rs) && (rs[i] < '0' || rs[i] > '9') {
 			i++
-			continue
+		}
+		if sep += string(rs[gap:i]); i == len(rs) {
+			break
 		}
 		j := i
 		for j < len(rs) && rs[j] >= '0' && rs[j] <= '9' {

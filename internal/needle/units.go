@@ -15,13 +15,13 @@ func Units(text string) int {
 	n, inWord := 0, false
 	for _, r := range text {
 		switch {
-		case unicode.IsLetter(r):
+		case r|0x20 >= 'a' && r|0x20 <= 'z', r > unicode.MaxASCII && unicode.IsLetter(r):
 			if !inWord {
 				n++
 			}
 			inWord = true
 			continue
-		case r >= '0' && r <= '9', strings.ContainsRune(marks, r):
+		case r >= '0' && r <= '9', r != ' ' && strings.ContainsRune(marks, r):
 			n++
 		}
 		inWord = false
