@@ -1,6 +1,10 @@
 package scripted
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+)
 
 // blockTokens is the page of the prefix cache.
 const blockTokens = 16
@@ -8,7 +12,6 @@ const blockTokens = 16
 // page is one cached block of a prefix.
 type page struct {
 	used int64 // clock of the last use
-	host bool  // evicted from the device, kept in host memory
 	bad  bool  // restored wrongly from the host tier
 }
 
@@ -18,13 +21,15 @@ type prefixCache struct {
 	seed     maphash.Seed
 	size     int // tokens on the device
 	hostTier bool
-	pages    map[uint64]*page
-	device   int // blocks on the device
+	device   map[uint64]*page
+	host     map[uint64]*page
 	clock    int64
 }
 
 func newPrefixCache(size int, hostTier bool) *prefixCache {
-	return &prefixCache{seed: maphash.MakeSeed(), size: size, hostTier: hostTier, pages: map[uint64]*page{}}
+	c := &prefixCache{seed: maphash.MakeSeed(), size: size, hostTier: hostTier}
+	c.flush()
+	return c
 }
 
 // chain is the hashes of the whole blocks of a prompt under a root (salt, adapter, images).
@@ -53,18 +58,13 @@ func (c *prefixCache) lookup(chain []uint64, n int) hit {
 	c.clock++
 	var h hit
 	for _, k := range chain {
-		p, ok := c.pages[k]
-		if !ok {
+		p, restored := c.touch(k)
+		if p == nil {
 			break
 		}
 		h.tokens += blockTokens
 		h.bad = h.bad || p.bad
-		if p.host {
-			h.restored = true
-			p.host = false
-			c.device++
-		}
-		p.used = c.clock
+		h.restored = h.restored || restored
 	}
 	if h.tokens >= n { // the last token is always computed
 		h.tokens = n - 1
@@ -72,53 +72,64 @@ func (c *prefixCache) lookup(chain []uint64, n int) hit {
 	return h
 }
 
+// touch finds a block on either tier and leaves it on the device; nil when it is on neither.
+func (c *prefixCache) touch(k uint64) (p *page, restored bool) {
+	p = c.device[k]
+	if p == nil {
+		if p, restored = c.host[k]; !restored {
+			return nil, false
+		}
+		delete(c.host, k)
+		c.device[k] = p
+	}
+	p.used = c.clock
+	return p, restored
+}
+
 // insert puts a prompt's blocks on the device and evicts the least recently used.
 func (c *prefixCache) insert(chain []uint64, bad bool) {
 	c.clock++
 	for _, k := range chain {
-		p, ok := c.pages[k]
-		if !ok {
-			p = &page{}
-			c.pages[k] = p
-			c.device++
-		} else if p.host {
-			p.host = false
-			c.device++
+		p, _ := c.touch(k)
+		if p == nil {
+			p = &page{used: c.clock}
+			c.device[k] = p
 		}
-		p.used = c.clock
 		p.bad = p.bad || bad
 	}
-	if c.device*blockTokens > c.size {
+	if len(c.device)*blockTokens > c.size {
 		c.evict()
 	}
 }
 
-// evict frees a quarter of the device by falling age, so that the scan is paid seldom.
+// evict frees a quarter of the device, the oldest first and what is of one age together; what was just inserted stays.
 func (c *prefixCache) evict() {
-	for age := c.clock; c.device*blockTokens > c.size*3/4; {
-		oldest := age
-		for _, p := range c.pages {
-			if !p.host && p.used < oldest {
-				oldest = p.used
-			}
+	aged := map[int64]int{} // blocks by age
+	for _, p := range c.device {
+		if p.used < c.clock {
+			aged[p.used]++
 		}
-		if oldest == age {
-			return // only what was just inserted is left
+	}
+	oldest := int64(-1) // everything up to this age goes
+	left := len(c.device)
+	for _, age := range slices.Sorted(maps.Keys(aged)) {
+		if left*blockTokens <= c.size*3/4 {
+			break
 		}
-		for k, p := range c.pages {
-			if p.host || p.used > oldest {
-				continue
-			}
-			c.device--
-			if c.hostTier {
-				p.host = true
-			} else {
-				delete(c.pages, k)
-			}
+		left -= aged[age]
+		oldest = age
+	}
+	for k, p := range c.device {
+		if p.used > oldest {
+			continue
+		}
+		delete(c.device, k)
+		if c.hostTier {
+			c.host[k] = p
 		}
 	}
 }
 
 func (c *prefixCache) flush() {
-	c.pages, c.device = map[uint64]*page{}, 0
+	c.device, c.host = map[uint64]*page{}, map[uint64]*page{}
 }

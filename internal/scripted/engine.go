@@ -62,7 +62,8 @@ type Engine struct {
 	served  int
 	comings map[uint64]int
 	firsts  map[uint64]answer
-	words   map[int]string
+	words   []string       // by id
+	ids     map[string]int // of words
 	owners  map[uint64]owner
 	bad     map[uint64]bool
 	last    [2]struct {
@@ -99,7 +100,7 @@ func New(o Options) (*Engine, error) {
 	case BenignNoise, ThinkingBudget:
 		names = append(names, o.Control)
 	}
-	e := &Engine{o: o, words: map[int]string{}, strict: o.Control == Strict400, active: map[*call]struct{}{}}
+	e := &Engine{o: o, ids: map[string]int{}, strict: o.Control == Strict400, active: map[*call]struct{}{}}
 	if err := e.arm(names); err != nil {
 		return nil, err
 	}

@@ -50,6 +50,9 @@ var (
 func (o *oracle) long(q, l string, at int, _ bool) (answer, bool) {
 	var a answer
 	first, rest, more := cutThen(l)
+	if !strings.ContainsAny(first, "0123456789") { // all that follow ask for a number of things
+		return answer{}, false
+	}
 	switch {
 	case countTo.MatchString(first):
 		m := countTo.FindStringSubmatch(first)
@@ -85,6 +88,9 @@ func (o *oracle) long(q, l string, at int, _ bool) (answer, bool) {
 }
 
 func cutThen(l string) (first, rest string, ok bool) {
+	if !strings.Contains(l, "then") {
+		return l, "", false
+	}
 	loc := thenWords.FindStringIndex(l)
 	if loc == nil {
 		return l, "", false

@@ -193,13 +193,7 @@ func (e *Engine) tokenize(w http.ResponseWriter, r *http.Request) {
 		}
 		p = t.chat(&request{Messages: in.Messages, Tools: in.Tools})
 	}
-	ids := make([]int, p.n())
-	for i := range ids {
-		t := p.slice(i, i+1)
-		ids[i] = tokenID(t)
-		e.learn(ids[i], t)
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"count": p.n(), "max_model_len": e.o.Window, "tokens": ids})
+	writeJSON(w, http.StatusOK, map[string]any{"count": p.n(), "max_model_len": e.o.Window, "tokens": e.learn(p)})
 }
 
 func (e *apiError) write(w http.ResponseWriter) {

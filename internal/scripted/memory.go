@@ -104,13 +104,31 @@ func (e *Engine) remember(c *call) {
 	}
 }
 
-// learn keeps the text of an id, so that a prompt of ids can be read.
-func (e *Engine) learn(id int, text string) {
+// maxWords bounds the vocabulary.
+const maxWords = 4 * maxMemory
+
+// learn gives the ids of a prompt's tokens, numbered as they are first seen, and keeps their texts, so that a prompt of
+// ids can be read.
+func (e *Engine) learn(p *prompt) []int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.words) < 4*maxMemory {
-		e.words[id] = text
+	ids := make([]int, p.n())
+	for i := range ids {
+		word := p.slice(i, i+1)
+		id, known := e.ids[word]
+		if !known {
+			if len(e.words) == maxWords {
+				ids[i] = maxWords // what was seen too late has no id of its own, and is read as a number
+				continue
+			}
+			word = strings.Clone(word) // a part would keep the whole prompt
+			id = len(e.words)
+			e.words = append(e.words, word)
+			e.ids[word] = id
+		}
+		ids[i] = id
 	}
+	return ids
 }
 
 // spell is the text of ids that /tokenize has given, BOS aside; others read as a number.
@@ -119,13 +137,11 @@ func (e *Engine) spell(ids []int) string {
 	defer e.mu.Unlock()
 	var b strings.Builder
 	for _, id := range ids {
-		t, ok := e.words[id]
 		switch {
-		case t == bosToken:
-		case ok:
-			b.WriteString(t)
-		default:
+		case id < 0 || id >= len(e.words):
 			b.WriteString(" " + strconv.Itoa(id))
+		case e.words[id] != bosToken:
+			b.WriteString(e.words[id])
 		}
 	}
 	return b.String()

@@ -51,13 +51,13 @@ type streamOptions struct {
 }
 
 type message struct {
-	Role             string          `json:"role"`
-	Content          json.RawMessage `json:"content"`
-	ReasoningContent *string         `json:"reasoning_content"`
-	Reasoning        *string         `json:"reasoning"`
-	ToolCalls        []callMade      `json:"tool_calls"`
-	ToolCallID       string          `json:"tool_call_id"`
-	Name             string          `json:"name"`
+	Role             string     `json:"role"`
+	Content          any        `json:"content"`
+	ReasoningContent *string    `json:"reasoning_content"`
+	Reasoning        *string    `json:"reasoning"`
+	ToolCalls        []callMade `json:"tool_calls"`
+	ToolCallID       string     `json:"tool_call_id"`
+	Name             string     `json:"name"`
 
 	text   string
 	null   bool
@@ -109,11 +109,15 @@ func tooLong(limit, prompt, completion int) *apiError {
 // parse reads a body. strict refuses fields that are not in the struct.
 func parse(body []byte, chat, strict bool) (*request, *apiError) {
 	r := &request{top: -1}
-	dec := json.NewDecoder(bytes.NewReader(body))
+	read := json.Unmarshal
 	if strict {
-		dec.DisallowUnknownFields()
+		read = func(body []byte, to any) error {
+			dec := json.NewDecoder(bytes.NewReader(body))
+			dec.DisallowUnknownFields()
+			return dec.Decode(to)
+		}
 	}
-	if err := dec.Decode(r); err != nil {
+	if err := read(body, r); err != nil {
 		return nil, bad("", "The body is no request that this server understands: %v.", err)
 	}
 	if chat && len(r.Messages) == 0 {
@@ -138,20 +142,19 @@ func parse(body []byte, chat, strict bool) (*request, *apiError) {
 }
 
 func (m *message) read(i int) *apiError {
-	switch raw := bytes.TrimSpace(m.Content); {
-	case len(raw) == 0 || string(raw) == "null":
+	switch v := m.Content.(type) {
+	case nil:
 		m.null = true
 		return nil
-	case raw[0] == '"':
-		if json.Unmarshal(raw, &m.text) == nil {
-			return nil
-		}
-	case raw[0] == '[':
+	case string:
+		m.text = v
+		return nil
+	case []any:
 		var parts []struct {
 			Type, Text string
 			Image      struct{ URL string } `json:"image_url"`
 		}
-		if json.Unmarshal(raw, &parts) == nil {
+		if json.Unmarshal([]byte(toJSON(v)), &parts) == nil {
 			for _, p := range parts {
 				if p.Type == "image_url" {
 					m.images = append(m.images, p.Image.URL)

@@ -117,6 +117,9 @@ var (
 
 // count: "How many times does the word amber appear?", "How many access codes are given?"
 func (o *oracle) count(q, l string, at int, _ bool) (answer, bool) {
+	if !strings.Contains(l, "how ") {
+		return answer{}, false
+	}
 	if m := timesWord.FindStringSubmatch(l); m != nil {
 		i := strings.Index(l, m[1])
 		word := m[1]
@@ -184,7 +187,10 @@ func lines(s string) []string {
 var startsWith = regexp.MustCompile(`(?i)\b(?:line|sentence|entry|item)s? that (?:starts?|begins?) with:? ["'“‘` + "`" + `]?(.+?)["'”’` + "`" + `]?(?:,| in | from |\.|\?|$)`)
 
 // lineThat: `Repeat the line that starts with "Working directory"`.
-func (o *oracle) lineThat(q, _ string, at int, _ bool) (answer, bool) {
+func (o *oracle) lineThat(q, l string, at int, _ bool) (answer, bool) {
+	if !strings.Contains(l, " that ") {
+		return answer{}, false
+	}
 	m := startsWith.FindStringSubmatch(q)
 	if m == nil {
 		return answer{}, false

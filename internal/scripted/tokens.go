@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"hash/fnv"
 	"sort"
 	"strings"
 	"unicode"
@@ -99,13 +98,6 @@ func pieces(s string) []string {
 
 // Tokens is the number of tokens of a text, without any chat frame.
 func Tokens(s string) int { return len(cut(nil, s, 0)) }
-
-// tokenID is a stable id of a token's text.
-func tokenID(s string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(s))
-	return int(h.Sum32() >> 1)
-}
 
 // hash64 is FNV-1a over the parts with a separator.
 func hash64(parts ...string) uint64 {
