@@ -168,9 +168,20 @@ func mergeBody(req *http.Request, set map[string]any) ([]byte, error) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, fmt.Errorf("endpoint: the request to send is no JSON object: %w", err)
 	}
-	size := len(raw) + 64*len(set)
+	return merge(fields, set)
+}
+
+// merge writes an object of fields, with those of set in place of its own or beside them.
+func merge(fields map[string]json.RawMessage, set map[string]any) ([]byte, error) {
+	keys := slices.Collect(maps.Keys(fields))
+	size := 64 * len(set)
+	for _, v := range fields {
+		size += len(v) + 64
+	}
 	for k, v := range set {
-		fields[k] = nil
+		if _, both := fields[k]; !both {
+			keys = append(keys, k)
+		}
 		if list, ok := v.([]Message); ok {
 			for _, m := range list {
 				size += len(m.Content) + len(m.Content)/8 + 64
@@ -178,8 +189,12 @@ func mergeBody(req *http.Request, set map[string]any) ([]byte, error) {
 		}
 	}
 	w := newWriter(size)
-	for i, k := range slices.Sorted(maps.Keys(fields)) {
-		w.buf.WriteByte("{,"[min(i, 1)])
+	w.buf.WriteByte('{')
+	slices.Sort(keys)
+	for i, k := range keys {
+		if i > 0 {
+			w.buf.WriteByte(',')
+		}
 		err := w.value(k)
 		w.buf.WriteByte(':')
 		if v, ours := set[k]; ours {

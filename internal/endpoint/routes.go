@@ -85,7 +85,7 @@ func (c *Client) TokenizeText(ctx context.Context, text string) (Tokenization, e
 
 // tokenize asks /tokenize (vLLM, SGLang) and, where that is missing, /v1/tokenize (SGLang behind a proxy).
 func (c *Client) tokenize(ctx context.Context, body map[string]any, ids bool) (Tokenization, error) {
-	payload, err := json.Marshal(body)
+	payload, err := merge(nil, body)
 	if err != nil {
 		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
 	}

@@ -26,8 +26,11 @@ type draft struct {
 // piece is a run of prompt text: filler sentence, needle or distractor.
 type piece struct {
 	text   string
+	units  int
 	needle bool
 }
+
+func newPiece(text string, needle bool) piece { return piece{text, Units(text), needle} }
 
 // layout chooses sentences for a prompt of about goal units.
 func (d *draft) layout(goal int, ratio float64) error {
@@ -86,11 +89,13 @@ func (d *draft) draw(goal int) error {
 		}
 	}
 	d.start = start
-	var body strings.Builder
-	body.WriteString(strings.Join(d.nonce, " "))
-	for i, n := start, 0; i < len(h.Sentences) && n < goal; i++ {
-		body.WriteString(" " + h.Sentences[i])
-		n += h.units[i]
+	var body strings.Builder // what names may collide with
+	if d.b.Bucket != nil {
+		body.WriteString(strings.Join(d.nonce, " "))
+		for i, n := start, 0; i < len(h.Sentences) && n < goal; i++ {
+			body.WriteString(" " + h.Sentences[i])
+			n += h.units[i]
+		}
 	}
 	r = rng("needle", d.s.seed(), d.s.Case)
 	free := d.names(r, body.String())
@@ -198,15 +203,15 @@ func (d *draft) assemble() {
 	insert := map[int][]piece{}
 	for j, text := range d.plant.rivals {
 		k := at((float64(j) + 0.5) / float64(len(d.plant.rivals)))
-		insert[k] = append(insert[k], piece{text: text, needle: text == d.plant.needles[0]})
+		insert[k] = append(insert[k], newPiece(text, text == d.plant.needles[0]))
 	}
-	own := piece{text: d.plant.needles[0], needle: true}
+	own := newPiece(d.plant.needles[0], true)
 	switch {
 	case d.s.Kind == Distractors: // stands among its rivals
 	case !d.s.Kind.single():
 		for i, text := range d.plant.needles {
 			k := at((float64(i) + 0.5) / float64(len(d.plant.needles)))
-			insert[k] = append(insert[k], piece{text: text, needle: true})
+			insert[k] = append(insert[k], newPiece(text, true))
 		}
 	case d.s.Placement == Start:
 		insert[0] = append([]piece{own}, insert[0]...)
@@ -223,19 +228,19 @@ func (d *draft) assemble() {
 	}
 	d.pieces = nil
 	if d.pad != "" && d.s.Pad == PadFront {
-		d.pieces = append(d.pieces, piece{text: d.pad})
+		d.pieces = append(d.pieces, newPiece(d.pad, false))
 	}
 	for k := range len(d.filler) + 1 {
 		d.pieces = append(d.pieces, insert[k]...)
 		if k < len(d.filler) {
-			d.pieces = append(d.pieces, piece{text: h.Sentences[d.filler[k]]})
+			d.pieces = append(d.pieces, piece{text: h.Sentences[d.filler[k]], units: h.units[d.filler[k]]})
 		}
 	}
 	for _, i := range d.suffix {
-		d.pieces = append(d.pieces, piece{text: h.Sentences[i]})
+		d.pieces = append(d.pieces, piece{text: h.Sentences[i], units: h.units[i]})
 	}
 	if d.pad != "" && d.s.Pad == PadBack {
-		d.pieces = append(d.pieces, piece{text: d.pad})
+		d.pieces = append(d.pieces, newPiece(d.pad, false))
 	}
 }
 
@@ -249,7 +254,14 @@ func (d *draft) text(turn int) string {
 	return strings.Join(append(parts, d.plant.question), d.b.Haystack.join())
 }
 
-func (d *draft) units() int { return Units(d.text(0)) }
+// units is the length of the text: what joins its parts is no unit and ends a word.
+func (d *draft) units() int {
+	n := Units(nonceSentence(d.nonce, 0)) + Units(d.plant.question)
+	for _, p := range d.pieces {
+		n += p.units
+	}
+	return n
+}
 
 // prompt freezes the draft after a count of n tokens.
 func (d *draft) prompt(n, calls int) Prompt {
@@ -271,7 +283,7 @@ func (d *draft) prompt(n, calls int) Prompt {
 			p.Copies = append(p.Copies, Place{Byte: at, Before: tokens, FromEnd: n - tokens})
 		}
 		at += len(q.text)
-		before += Units(q.text)
+		before += q.units
 	}
 	p.Truth = d.plant.truth
 	p.Truth.Others, p.Truth.Codes = slices.Clone(p.Truth.Others), slices.Clone(p.Truth.Codes)

@@ -33,6 +33,8 @@ type oracle struct {
 	draw    func() float64 // for free texts
 }
 
+const digits = "0123456789"
+
 // maxItems bounds the items or words of a long answer.
 const maxItems = 20000
 
@@ -87,7 +89,7 @@ func (o *oracle) answer() answer {
 	for i := len(ranges) - 1; i >= max(0, len(ranges)-6); i-- {
 		q := o.tail[ranges[i][0]:ranges[i][1]]
 		at := ranges[i][0]
-		if i > 0 && refersBack.MatchString(strings.ToLower(q)) && len(namesIn(q)) == 0 {
+		if i > 0 && strings.HasSuffix(q, "?") && refersBack.MatchString(strings.ToLower(q)) && len(namesIn(q)) == 0 {
 			at = ranges[i-1][0] // "... is told four times. What is the third one?"
 			q = o.tail[at:ranges[i][1]]
 		}

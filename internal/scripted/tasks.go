@@ -26,7 +26,7 @@ func (o *oracle) before(at int, f func(s seg)) {
 // onlyNeedle answers a paraphrase that shares no word with the needle: when just one planted value is in sight, it is
 // the one that was meant.
 func (o *oracle) onlyNeedle(l string, at int) []fact {
-	if !strings.ContainsAny(l, "?") && !strings.Contains(l, "give") || !regexpAny(l, "code", "number", "digits", "secret", "password", "value", "key", "open", "unlock", "combination", "figure", "path", "identifier", "id ") {
+	if !strings.ContainsAny(l, "?") && !strings.Contains(l, "give") || !anyOf(l, "code", "number", "digits", "secret", "password", "value", "key", "open", "unlock", "combination", "figure", "path", "identifier", "id ") {
 		return nil
 	}
 	var out []fact
@@ -51,7 +51,7 @@ func (o *oracle) onlyNeedle(l string, at int) []fact {
 	return out[:1]
 }
 
-func regexpAny(l string, words ...string) bool {
+func anyOf(l string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(l, w) })
 }
 
@@ -91,6 +91,9 @@ var whichHas = regexp.MustCompile(`\b(?:which|what) (?:\w+ )?(?:archive|city|nam
 
 // reverse: "Which archive has the code 48213?"
 func (o *oracle) reverse(_, l string, at int) (answer, bool) {
+	if !strings.ContainsAny(l, digits) {
+		return answer{}, false
+	}
 	m := whichHas.FindStringSubmatch(l)
 	if m == nil {
 		return answer{}, false
@@ -233,6 +236,9 @@ var askFirst = regexp.MustCompile(`\bwhat did (?:i|the user) (?:ask|say|write) f
 
 // ordinalUnit: "What was the first line?", "What was my first message?"
 func (o *oracle) ordinalUnit(_, l string, at int, _ bool) (answer, bool) {
+	if !anyOf(l, ordinals...) && !strings.Contains(l, "last") && !strings.ContainsAny(l, digits) {
+		return answer{}, false
+	}
 	m := unitAsked.FindStringSubmatch(l)
 	if m == nil && askFirst.MatchString(l) {
 		m = []string{"", "first", "message"}
@@ -282,6 +288,9 @@ var (
 	tagged    = regexp.MustCompile(`(?s)<(?:text|copy|passage|document)>\n?(.*?)(?:</|$)`)
 )
 
+// copyWords are those of which copyAsked needs one: looking for them is much cheaper.
+var copyWords = []string{"repeat", "copy", "reproduce", "echo", "write out", "write back", "quote", "transcribe"}
+
 // copyHead: an instruction that comes first, "Copy the following text exactly: ...".
 func (o *oracle) copyHead() (answer, bool) {
 	rs := sentences(o.head)
@@ -292,7 +301,7 @@ func (o *oracle) copyHead() (answer, bool) {
 	if i := strings.IndexByte(first, ':'); i >= 0 {
 		first = first[:i+1]
 	}
-	if !copyAsked.MatchString(first) || !asks(first) {
+	if !anyOf(strings.ToLower(first), copyWords...) || !copyAsked.MatchString(first) || !asks(first) {
 		return answer{}, false
 	}
 	last, _ := o.p.lastUser()
@@ -315,8 +324,8 @@ func (o *oracle) copyHead() (answer, bool) {
 }
 
 // copyAbove: the instruction comes last, "Repeat the text above exactly."
-func (o *oracle) copyAbove(q, _ string, at int, _ bool) (answer, bool) {
-	if !copyAsked.MatchString(q) {
+func (o *oracle) copyAbove(q, l string, at int, _ bool) (answer, bool) {
+	if !anyOf(l, copyWords...) || !copyAsked.MatchString(q) {
 		return answer{}, false
 	}
 	if _, rest, ok := strings.Cut(q, ": "); ok {

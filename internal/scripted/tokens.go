@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -24,7 +25,7 @@ func (t *text) add(s string) {
 	base := int32(t.buf.Len())
 	t.buf.WriteString(s)
 	before := len(t.ends)
-	t.ends = cut(t.ends, s, base)
+	t.ends = cut(slices.Grow(t.ends, len(s)/5), s, base)
 	if len(t.ends) > before {
 		t.ends[len(t.ends)-1] = int32(t.buf.Len())
 	}

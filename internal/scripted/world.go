@@ -135,13 +135,15 @@ func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {
 			}
 		}
 	}
-	if m := spelling.FindStringSubmatch(l); m != nil {
-		word := []rune(m[1] + m[2])
-		if m[2] != "" {
-			return answer{text: strconv.Itoa(len(word))}, true
+	if anyOf(l, "spell", "letters") {
+		if m := spelling.FindStringSubmatch(l); m != nil {
+			word := []rune(m[1] + m[2])
+			if m[2] != "" {
+				return answer{text: strconv.Itoa(len(word))}, true
+			}
+			slices.Reverse(word)
+			return answer{text: string(word)}, true
 		}
-		slices.Reverse(word)
-		return answer{text: string(word)}, true
 	}
 	if !strings.Contains(l, "?") || strings.Contains(l, "code") {
 		return answer{}, false
