@@ -5,6 +5,9 @@ package evidence
 const (
 	// Sanity (P0): short questions, cold, one at a time. Arms q0 to q4.
 	Sanity = "sanity"
+	// SelfNoise (P19): one short request again and again, while little has been served: what comes later is held against it.
+	// Arm facts; numbers distinct-texts, logprob-spread (nats).
+	SelfNoise = "self-noise"
 	// Accounting (P6): prompt tokens as the server reports them; no text is judged. Numbers: plain is the count of a short
 	// chat; text is what one added text costs inside a user message, word what one word does; system, developer,
 	// late-system, tools, reasoning, reasoning-content are what the same text costs there (about text, and a frame of a few
@@ -12,8 +15,6 @@ const (
 	// kept-<tokens>: reported over built for a prompt of that length; kept-least, kept-least-at, kept-least-tokens: the
 	// smallest of these, its length, and what was reported there. Words: counter.
 	Accounting = "accounting"
-	// SelfNoise (P19): one short request again and again. Arm facts; numbers distinct-texts, logprob-spread (nats).
-	SelfNoise = "self-noise"
 	// Sampling (P22): temperature 1 and omitted fields. Numbers distinct-at-0, distinct-at-1, distinct-omitted, each of
 	// asked; thoughts-default, thoughts-on, thoughts-off, thoughts-effort-low, thoughts-effort-high (bytes). Arms explicit, omitted: a code with repeated digits.
 	Sampling = "sampling"
@@ -83,7 +84,7 @@ const (
 // Order lists the probes in the order of a run.
 func Order() []string {
 	return []string{
-		Sanity, Accounting, Parity, SelfNoise, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork, Turns, Flat,
+		Sanity, SelfNoise, Accounting, Parity, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork, Turns, Flat,
 		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Indexer, Evict, Aborts, Soak,
 	}
 }

@@ -50,6 +50,11 @@ func TestBracket(t *testing.T) {
 		"all wrong":      {[]float64{0, 0, 0, 0, 0}, 0, 0, false},
 		"one bad length": {[]float64{1, 0, 1, 1, 1}, 0, 0, false},
 		"weak model":     {[]float64{0.75, 1, 0.75, 0.5, 0.75}, 0, 0, false},
+		"slope":          {[]float64{1, 1, 0.62, 0.12, 0}, 2, 4, true},
+		"long slope":     {[]float64{1, 0.62, 0.62, 0.55, 0.5, 0}, 1, 5, true},
+		"dip before":     {[]float64{1, 0.6, 1, 0, 0}, 0, 0, false},
+		"dip at first":   {[]float64{0.6, 0.2, 0}, 0, 0, false},
+		"never half":     {[]float64{1, 0.6, 0.6, 0.6}, 0, 0, false},
 	} {
 		var ps []point
 		for i, s := range c.shares {

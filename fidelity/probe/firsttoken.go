@@ -13,7 +13,7 @@ const lateWords = 150
 // firstToken asks for an answer of one word, which prefill alone can give, and for a code behind many words, which only
 // decoding gives.
 func firstToken() probe {
-	reps := func(r *Runner) int { return max(3, r.s.reps) }
+	reps := func(r *Runner) int { return 2 * r.s.reps } // what decays slowly leaves some right
 	return probe{
 		name: evidence.FirstToken,
 		skip: notIn(Smoke),

@@ -66,13 +66,17 @@ func ladder() probe {
 	}
 }
 
-// rounds gives small rungs as many answers as large ones need to show a rate of one in twelve.
+// plenty is how many answers of one rung are enough; two rounds there are always.
+const plenty = 96
+
+// rounds gives small rungs as many answers as large ones need to show a rate of one in twelve, and large ones no more
+// than is plenty: they are most of a run's requests.
 func rounds(r *Runner, clients int) int {
 	switch {
 	case clients <= 2:
 		return 2 * r.s.rounds
 	case clients > 4:
-		return (r.s.rounds + 1) / 2
+		return min((r.s.rounds+1)/2, max(2, (plenty+clients-1)/clients))
 	}
 	return r.s.rounds
 }

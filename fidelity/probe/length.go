@@ -50,12 +50,20 @@ func lengthRun(ctx context.Context, t *task) error {
 		}
 	}
 	lo, hi, ok := bracket(points)
+	for ; ok; lo, hi, ok = bracket(points) {
+		// A weak model misses some of three anywhere: the length that failed is asked once more before and after. One that
+		// does not fail again stands on a slope, or beside one.
+		share, err := t.recheck(ctx, hi, "again")
+		if err != nil {
+			return err
+		}
+		if share <= 0.5 {
+			break
+		}
+		points[slices.IndexFunc(points, func(p point) bool { return p.tokens == hi })].share = share
+	}
 	if !ok {
 		return nil
-	}
-	// A weak model misses some of three anywhere: the length that failed is asked once more before and after.
-	if ok, err := t.confirmed(ctx, hi, "again"); !ok || err != nil {
-		return err
 	}
 	first := hi
 	t.r.edge = (lo + hi) / 2
@@ -78,7 +86,7 @@ func lengthRun(ctx context.Context, t *task) error {
 		t.r.edge = (lo + hi) / 2
 	}
 	if hi == first {
-		if ok, err := t.confirmed(ctx, hi, "once-more"); !ok || err != nil {
+		if share, err := t.recheck(ctx, hi, "once-more"); share > 0.5 || err != nil {
 			t.r.edge = 0
 			return err
 		}
@@ -109,34 +117,34 @@ func (t *task) lengthPoint(ctx context.Context, n, reps int, round string) (poin
 	return point{n, share}, runs > 0, err
 }
 
-// confirmed asks more at a length that failed: over all of its answers at most half may be right.
-func (t *task) confirmed(ctx context.Context, n int, round string) (bool, error) {
+// recheck asks more at a length that failed, and gives the share of right ones among all of its answers.
+func (t *task) recheck(ctx context.Context, n int, round string) (float64, error) {
 	if _, _, err := t.lengthPoint(ctx, n, edgeReps(t.r), round); err != nil {
-		return false, err
+		return 1, err
 	}
-	a, ok := t.r.set.Arm(t.probe, "len-"+itoa(n))
-	return ok && 2*a.Right <= a.Runs, nil
+	a, _ := t.r.set.Arm(t.probe, "len-"+itoa(n))
+	share, ok := a.Rate()
+	if !ok {
+		return 1, nil
+	}
+	return share, nil
 }
 
-// bracket finds the two neighbouring lengths between which the answers fall from right (each shorter one 2 of 3) to
-// wrong (the longer one half at most, and half of all that are longer still). There is none where they do not fall for
-// good: that is no cliff. A lottery beyond the edge may win some.
+// bracket finds the two lengths between which the answers fall from right (this one and each shorter one 2 of 3) to wrong
+// (half at most, and half of all that are longer still). What lies between them is a slope. There is none where they do
+// not fall for good: that is no cliff. A lottery beyond the edge may win some.
 func bracket(points []point) (lo, hi int, ok bool) {
 	i := slices.IndexFunc(points, func(p point) bool { return p.share <= 0.5 })
-	if i < 1 {
+	j := slices.IndexFunc(points, func(p point) bool { return p.share < 0.66 })
+	if i < 1 || j < 1 || slices.ContainsFunc(points[j:i], func(p point) bool { return p.share >= 0.66 }) {
 		return 0, 0, false
 	}
 	var beyond float64
-	for j, p := range points {
-		if j < i && p.share < 0.66 {
-			return 0, 0, false
-		}
-		if j >= i {
-			beyond += p.share
-		}
+	for _, p := range points[i:] {
+		beyond += p.share
 	}
 	if beyond > 0.5*float64(len(points)-i) {
 		return 0, 0, false
 	}
-	return points[i-1].tokens, points[i].tokens, true
+	return points[j-1].tokens, points[i].tokens, true
 }

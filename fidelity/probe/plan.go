@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func (p Plan) Time(tokensPerSecond float64) time.Duration {
 	if tokensPerSecond <= 0 {
 		return 0
 	}
-	return time.Duration(float64(p.Cost().Tokens) / tokensPerSecond * float64(time.Second))
+	return time.Duration(math.Round(float64(p.Cost().Tokens) / tokensPerSecond * float64(time.Second)))
 }
 
 // Lines writes the plan for a terminal; the rate 0 is unknown and leaves the minutes out.
@@ -109,7 +110,7 @@ func (r *Runner) leftOut(p probe) string {
 // probes lists the probes in the order of evidence.Order.
 func (r *Runner) probes() []probe {
 	all := []probe{
-		sanity(), accounting(), parity(), selfNoise(), sampling(), overLimit(), lengthSweep(), depthSweep(), repeats(), cue(), distance(),
+		sanity(), selfNoise(), accounting(), parity(), sampling(), overLimit(), lengthSweep(), depthSweep(), repeats(), cue(), distance(),
 		shift(), coldWarm(), fork(), turns(), flatten(), firstToken(), tools(), longAnswer(), logprobs(), ladder(), sessions(), indexer(),
 		evictReturn(), aborts(), soak(),
 	}
