@@ -121,6 +121,11 @@ func ladderChannel() channel {
 	unequal := func(r *reading) group { return r.ladder("unequal lengths", anyClients, "unequal", "short") }
 	pairs := func(n float64) bool { return n == 2 || n == 4 }
 	skew := func(r *reading) answer {
+		// A shared prefix may spare some of the equal ones: the contrast must not be that of the prefix.
+		own := r.ladder("equal lengths, nothing in common", anyClients, "unique", "equal", "short")
+		if a := worse(own, r.ladder("unequal lengths, nothing in common", anyClients, "unique", "unequal", "short")); own.runs > 0 && a.state == no {
+			return a
+		}
 		a := worse(equal(r), unequal(r))
 		if b := worse(r.ladder("equal lengths, few clients", pairs, "equal", "short"), r.ladder("unequal lengths, few clients", pairs, "unequal", "short")); b.state == yes && a.state != yes {
 			return b

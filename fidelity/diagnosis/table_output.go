@@ -290,8 +290,13 @@ func longChannel() channel {
 		early := r.all("early turns", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && (a.At == 2 || a.At == 3) })
 		a := worse(flat, deep)
 		if b := worse(flat, early); a.state == yes && (b.state == yes || early.runs > 0 && early.rate() < 0.7) {
-			a.state = unknown // wrong from the second turn on: a matter of reuse, not of depth
 			a.line += "; " + early.with()
+			// Wrong from the second turn on is a matter of reuse, not of depth, unless all else that is reused is right.
+			if g := r.reused(); g.wrong() == 0 && worse(g, deep).state == yes {
+				a.line += "; " + g.String()
+			} else {
+				a.state = unknown
+			}
 		}
 		return a
 	}

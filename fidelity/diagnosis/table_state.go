@@ -24,11 +24,7 @@ func (r *reading) computed() group {
 func (r *reading) reused() group {
 	g := r.arms("behind a prefix that was seen before", evidence.Warm, "warm1", "warm2", "warm3", "extended")
 	r.take(&g, evidence.Fork, "b1", "a2", "b2")
-	for _, a := range r.Of(evidence.Turns) {
-		if prefixed("turn-")(a) && (a.At == 2 || a.At == 3) { // later ones can fail by depth
-			g.add(a)
-		}
-	}
+	r.take(&g, evidence.Turns, "turn-2") // later ones can fail by depth
 	return g
 }
 

@@ -1,0 +1,5 @@
+//go:build exhaustive
+
+package diagnosis_test
+
+func init() { everything = true }
