@@ -40,12 +40,24 @@ func farChannel() channel {
 		return is(!c.cut, "prompt_tokens: at most %.0f of %.0f counted", c.reported, c.at)
 	})
 	noSeam := simple("no chunk seam loses needles while its sides keep them", func(r *reading) answer {
-		_, seam := r.Number(evidence.Shift, "seam")
-		return is(!seam, "seam sweep: %v", seam)
+		at, seam := r.Number(evidence.Shift, "seam")
+		switch {
+		case seam:
+			return is(false, "needles on the seam at %.0f are lost, beside it found", at)
+		case r.LeftOut[evidence.Shift] != "":
+			return is(true, "seams were not swept: %s", r.LeftOut[evidence.Shift])
+		}
+		return is(true, "seams were swept: none loses needles that its sides keep")
 	})
 	noModulus := simple("no residue of the length decides", func(r *reading) answer {
 		m, ok := r.Number(evidence.Shift, "modulus")
-		return is(!ok, "residue sweep: modulus %v", m)
+		switch {
+		case ok:
+			return is(false, "lengths of one residue modulo %.0f fail, others do not", m)
+		case r.LeftOut[evidence.Shift] != "":
+			return is(true, "residues were not swept: %s", r.LeftOut[evidence.Shift])
+		}
+		return is(true, "residues were swept: none fails")
 	})
 	reachShare := func(words string, ok func(share float64) bool) clause {
 		return clause{words, func(r *reading) answer {
