@@ -2,7 +2,6 @@ package kernels_test
 
 import (
 	"encoding/json"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,15 +126,7 @@ func TestEverySuiteIsNeeded(t *testing.T) {
 
 // docs/kill-matrix.md MUST be what the committed matrix says.
 func TestKillMatrixDoc(t *testing.T) {
-	const path = "../docs/kill-matrix.md"
-	want := kernels.MatrixDoc(matrix(t), insideModelByLength(t))
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(path+".tmp", []byte(want), 0o644)) //nolint:gosec // a document
-		require.NoError(t, os.Rename(path+".tmp", path))
-	}
-	got, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, want, string(got), "run `go test ./kernels_test -run TestKillMatrixDoc -update`")
+	golden.Page(t, "../docs/kill-matrix.md", kernels.MatrixDoc(matrix(t), insideModelByLength(t)))
 }
 
 // insideModelByLength reads what fidelity.TestSwaps has measured.

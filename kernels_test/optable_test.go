@@ -21,13 +21,5 @@ func TestOperatorTable(t *testing.T) {
 	require.True(t, ok, "%s has no line %q", path, begin)
 	_, tail, ok := strings.Cut(rest, end)
 	require.True(t, ok, "%s has no line %q", path, end)
-	want := head + begin + "\n" + bench.Table(kernels.Suites()) + "\n" + end + tail
-	if golden.Updating() {
-		require.NoError(t, os.WriteFile(path+".tmp", []byte(want), 0o644)) //nolint:gosec // a document
-		require.NoError(t, os.Rename(path+".tmp", path))
-		raw = []byte(want)
-	}
-	if want != string(raw) {
-		t.Error("the table of operators is not what the suites say: run `go test ./kernels_test -run TestOperatorTable -update`")
-	}
+	golden.Page(t, path, head+begin+"\n"+bench.Table(kernels.Suites())+"\n"+end+tail)
 }

@@ -3,13 +3,11 @@ package diagnosis_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fidelity/diagnosis"
@@ -68,8 +66,6 @@ func called(c *count) string {
 	return strings.Join(out, ", ")
 }
 
-var budgets = []string{"smoke", "standard", "full"}
-
 func render(t *testing.T) string {
 	t.Helper()
 	all := measured(t)
@@ -79,10 +75,7 @@ func render(t *testing.T) string {
 	for _, k := range scripted.Kinds() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", k.ID, k.Slug, k.Class, cell(all["smoke"][k.Slug]), cell(all["standard"][k.Slug]), cell(all["full"][k.Slug]))
 	}
-	for _, budget := range budgets {
-		if len(all[budget]) == 0 {
-			continue
-		}
+	for _, budget := range []string{"smoke", "standard", "full"} {
 		fmt.Fprintf(&b, "\n## Confusion, budget %s\n\n| served | runs | detected | first | first two | called first |\n| --- | --- | --- | --- | --- | --- |\n", budget)
 		runs, detected, first, two := 0, 0, 0, 0
 		for _, k := range scripted.Kinds() {
@@ -123,17 +116,5 @@ func controlsAndPairs(m map[string]*count) string {
 
 // docs/diagnosis.md MUST be what the table and the goldens say.
 func TestPage(t *testing.T) {
-	want := render(t)
-	if golden.Updating() {
-		temporary := page + ".new"
-		require.NoError(t, os.WriteFile(temporary, []byte(want), 0o600))
-		require.NoError(t, os.Chmod(temporary, 0o644))
-		require.NoError(t, os.Rename(temporary, page))
-		return
-	}
-	got, err := os.ReadFile(page)
-	require.NoError(t, err, "write it with: go test ./fidelity/diagnosis -run TestPage -update")
-	if d := cmp.Diff(want, string(got)); d != "" {
-		t.Errorf("docs/diagnosis.md is not what table and goldens say; rewrite it with: go test ./fidelity/diagnosis -run TestPage -update\n%s", d)
-	}
+	golden.Page(t, page, render(t))
 }

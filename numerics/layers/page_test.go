@@ -2,17 +2,13 @@ package layers_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/golden"
@@ -23,26 +19,7 @@ var page = filepath.Join("..", "..", "docs", "layers.md")
 
 // TestPage compares the committed page with what the goldens give, or rewrites it with -update.
 func TestPage(t *testing.T) {
-	want := renderPage(t)
-	got, err := os.ReadFile(page)
-	if golden.Updating() {
-		if string(got) == want {
-			return
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(page), 0o755))
-		temporary := page + ".new"
-		require.NoError(t, os.WriteFile(temporary, []byte(want), 0o600))
-		require.NoError(t, os.Chmod(temporary, 0o644))
-		require.NoError(t, os.Rename(temporary, page))
-		return
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Fatalf("docs/layers.md is missing; write it with: go test ./numerics/layers -run TestPage -update")
-	}
-	require.NoError(t, err)
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/layers.md is not what the goldens say (-want +got); rewrite it with: go test ./numerics/layers -run TestPage -update\n%s", diff)
-	}
+	golden.Page(t, page, renderPage(t))
 }
 
 const pageHead = `# How an error grows with depth
