@@ -41,6 +41,18 @@ func sound() evidence.Set {
 	return s
 }
 
+// forgetful is a server that does not see what it reuses.
+func forgetful() evidence.Set {
+	s := sound()
+	for i, a := range s.Arms {
+		if a.Probe == evidence.Warm && strings.HasPrefix(a.Name, "warm") {
+			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 12}
+		}
+	}
+	s.Set(evidence.Warm, "prefixes-bad", 12)
+	return s
+}
+
 func itoa(n float64) string { return strconv.Itoa(int(n)) }
 
 // An arm that did not run MUST be no evidence, neither for nor against: an empty set is unmeasured, never clean.
@@ -53,13 +65,7 @@ func TestNothingMeasured(t *testing.T) {
 
 // A finding MUST carry its evidence, the flag of each engine that has one, and a splitter, and MUST name no engine's component.
 func TestWarmForgets(t *testing.T) {
-	s := sound()
-	for i, a := range s.Arms {
-		if a.Probe == evidence.Warm && strings.HasPrefix(a.Name, "warm") {
-			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 12}
-		}
-	}
-	s.Set(evidence.Warm, "prefixes-bad", 12)
+	s := forgetful()
 	fill(&s, evidence.Fork, "a1", 0, 8, 0, "")
 	for _, a := range []string{"b1", "a2", "b2"} {
 		fill(&s, evidence.Fork, a, 0, 0, 8, "denial")
@@ -127,13 +133,7 @@ func TestAmbiguous(t *testing.T) {
 
 // Two faults in different places MUST both be named, and what one brings along MUST not be a third.
 func TestTwoFindings(t *testing.T) {
-	s := sound()
-	for i, a := range s.Arms {
-		if a.Probe == evidence.Warm && strings.HasPrefix(a.Name, "warm") {
-			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 12}
-		}
-	}
-	s.Set(evidence.Warm, "prefixes-bad", 12)
+	s := forgetful()
 	s.Set(evidence.Fork, "replays", 0)
 	fill(&s, evidence.Fork, "b1", 0, 0, 8, "denial")
 	fill(&s, evidence.Turns, "plain", 0, 6, 18, "denial") // chats reuse their beginning

@@ -39,25 +39,24 @@ func farChannel() channel {
 		}
 		return is(!c.cut, "prompt_tokens: at most %.0f of %.0f counted", c.reported, c.at)
 	})
-	noSeam := simple("no chunk seam loses needles while its sides keep them", func(r *reading) answer {
-		at, seam := r.Number(evidence.Shift, "seam")
-		switch {
-		case seam:
-			return is(false, "needles on the seam at %.0f are lost, beside it found", at)
-		case r.LeftOut[evidence.Shift] != "":
-			return is(true, "seams were not swept: %s", r.LeftOut[evidence.Shift])
+	// none is a sweep that found nothing, or that did not run.
+	none := func(r *reading, what, found string) answer {
+		if why := r.LeftOut[evidence.Shift]; why != "" {
+			return is(true, "%s were not swept: %s", what, why)
 		}
-		return is(true, "seams were swept: none loses needles that its sides keep")
+		return is(true, "%s were swept: %s", what, found)
+	}
+	noSeam := simple("no chunk seam loses needles while its sides keep them", func(r *reading) answer {
+		if at, seam := r.Number(evidence.Shift, "seam"); seam {
+			return is(false, "needles on the seam at %.0f are lost, beside it found", at)
+		}
+		return none(r, "seams", "none loses needles that its sides keep")
 	})
 	noModulus := simple("no residue of the length decides", func(r *reading) answer {
-		m, ok := r.Number(evidence.Shift, "modulus")
-		switch {
-		case ok:
+		if m, ok := r.Number(evidence.Shift, "modulus"); ok {
 			return is(false, "lengths of one residue modulo %.0f fail, others do not", m)
-		case r.LeftOut[evidence.Shift] != "":
-			return is(true, "residues were not swept: %s", r.LeftOut[evidence.Shift])
 		}
-		return is(true, "residues were swept: none fails")
+		return none(r, "residues", "none fails")
 	})
 	reachShare := func(words string, ok func(share float64) bool) clause {
 		return clause{words, func(r *reading) answer {

@@ -106,12 +106,8 @@ func tally(cases map[string]any) map[string]map[string]*count {
 		c.called[name]++
 		faults := strings.Split(what, ".and.")
 		switch {
-		case strings.HasPrefix(what, "control."), what == "benign-noise":
-			if o.verdict == diagnosis.Clean {
-				c.detected, c.first, c.two = c.detected+1, c.first+1, c.two+1
-			}
-		case what == "thinking-budget":
-			if o.verdict == diagnosis.Clean && slices.Contains(o.notes, "budget") {
+		case strings.HasPrefix(what, "control."), what == "benign-noise", what == "thinking-budget":
+			if o.verdict == diagnosis.Clean && (what != "thinking-budget" || slices.Contains(o.notes, "budget")) {
 				c.detected, c.first, c.two = c.detected+1, c.first+1, c.two+1
 			}
 		case len(faults) == 2:

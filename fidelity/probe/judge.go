@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"hash/fnv"
 	"strings"
 
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -78,19 +79,12 @@ func (s salt) name(parts ...string) string {
 }
 
 func (s salt) hash(parts ...string) uint64 {
-	x := uint64(14695981039346656037) // FNV-1a, each part closed by a zero byte
-	add := func(p string) {
-		for i := range len(p) {
-			x = (x ^ uint64(p[i])) * 1099511628211
-		}
-		x *= 1099511628211
+	h := fnv.New64a()
+	for _, p := range append([]string{s.nonce, s.id}, parts...) {
+		_, _ = h.Write([]byte(p))
+		_, _ = h.Write([]byte{0})
 	}
-	add(s.nonce)
-	add(s.id)
-	for _, p := range parts {
-		add(p)
-	}
-	// mixed, since the low bits of FNV follow the last byte
+	x := h.Sum64() // mixed, since the low bits of FNV follow the last byte
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	return x ^ x>>33

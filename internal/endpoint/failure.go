@@ -41,7 +41,7 @@ func (f failure) reported(bare bool) (msg string, code int, bad bool) {
 
 // errorObject finds a reported error in a whole body.
 func errorObject(body []byte) (msg string, code int, bad bool) {
-	if !mayName(body, "error") && !mayName(body, "message") && !mayName(body, "detail") {
+	if !mayReport(body) {
 		return "", 0, false
 	}
 	var v struct {
@@ -54,17 +54,20 @@ func errorObject(body []byte) (msg string, code int, bad bool) {
 	return v.reported(!present(v.Choices))
 }
 
-// mayName reports whether a body may have a field or text that begins with word, in any case and spelling: a failure
-// needs one. Long lists of tokens have none, and a look at the quotes is much cheaper than reading their JSON.
-func mayName(body []byte, word string) bool {
+// mayReport says whether a body may have the fields or the text of a failure, in any case and spelling. Long lists of
+// tokens have none, and a look at the quotes is much cheaper than reading their JSON.
+func mayReport(body []byte) bool {
 	for {
 		i := bytes.IndexByte(body, '"')
-		if i < 0 || len(body) < i+1+len(word) {
+		if i < 0 {
 			return false
 		}
 		body = body[i+1:]
-		if at := body[:len(word)]; bytes.EqualFold(at, []byte(word)) || bytes.IndexByte(at, '\\') >= 0 {
-			return true
+		for _, word := range []string{"error", "message", "detail"} {
+			at := body[:min(len(word), len(body))]
+			if bytes.EqualFold(at, []byte(word)) || bytes.IndexByte(at, '\\') >= 0 {
+				return true
+			}
 		}
 	}
 }
