@@ -31,14 +31,14 @@ func Pairwise(v []float32) float32 {
 	return Pairwise(v[:len(v)/2]) + Pairwise(v[len(v)/2:])
 }
 
-// Lanes has n accumulators, the i-th for every n-th value from i on, added pairwise.
-func Lanes(n int) Summing {
+// Lanes has n accumulators, the i-th for every n-th value from i on, added in the order of over.
+func Lanes(n int, over Summing) Summing {
 	return func(v []float32) float32 {
 		acc := make([]float32, n)
 		for i, x := range v {
 			acc[i%n] += x
 		}
-		return Pairwise(acc)
+		return over(acc)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // style is how a correct kernel computes a logit in fp32.
 type style struct {
 	dot   dotter
-	heads adder
+	heads bench.Summing
 	fold  fold // where the key's scale is multiplied in
 	// what is rounded to bf16: the scaled key, dot products, terms, the sum over heads
 	keyBF16, dotBF16, termBF16, sumBF16 bool

@@ -115,12 +115,12 @@ func memoryPlants() []bench.Plant {
 			Name: "order-by-arrival", Effect: "the sum over heads is added in another order in every run", Origin: "atomic additions", Class: "race", On: logitOps, Declared: []string{"fp32-bitwise"},
 			Build: func(string) (bench.Candidate, error) {
 				run := 0
-				st := style{dot: dotFour, heads: addSequential}
+				st := style{dot: dotFour, heads: bench.Sequential}
 				st.heads = func(v []float32) float32 {
 					if run%2 == 1 {
-						return addReversed(v)
+						return bench.Reversed(v)
 					}
-					return addSequential(v)
+					return bench.Sequential(v)
 				}
 				return bench.FromKernels("arrival", logitKernels(st, st, func(bench.Args, *launch) { run++ })), nil
 			},

@@ -9,7 +9,7 @@ import (
 
 // storeStyle is how a correct kernel stores keys in fp32; the fields after the gap are what faulty ones do otherwise.
 type storeStyle struct {
-	sum        adder
+	sum        bench.Summing
 	steps      bool // results of norm, rotation and transform rounded to bf16
 	direct     bool // the transform as a product with the matrix, not as butterflies
 	normFirst  bool // its factor before the butterflies

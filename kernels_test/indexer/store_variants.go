@@ -4,7 +4,7 @@ import "github.com/assay-suite/assay/kernels_test/bench"
 
 // plainStore follows a contract to the letter.
 func plainStore(contract string) storeStyle {
-	return storeStyle{sum: addSequential, steps: contract == "bf16-steps"}
+	return storeStyle{sum: bench.Sequential, steps: contract == "bf16-steps"}
 }
 
 // storeVariants are correct ways to store keys.
@@ -15,18 +15,18 @@ func storeVariants() []bench.Variant {
 			name   string
 			change func(*storeStyle)
 		}{
-			{"sums-reversed", func(s *storeStyle) { s.sum = addReversed }},
-			{"sums-pairwise", func(s *storeStyle) { s.sum = addPairwise }},
-			{"sums-lanes-32", func(s *storeStyle) { s.sum = addLanes(32) }},
-			{"sums-exact", func(s *storeStyle) { s.sum = addExact }},
+			{"sums-reversed", func(s *storeStyle) { s.sum = bench.Reversed }},
+			{"sums-pairwise", func(s *storeStyle) { s.sum = bench.Pairwise }},
+			{"sums-lanes-32", func(s *storeStyle) { s.sum = bench.Lanes(32, bench.Sequential) }},
+			{"sums-exact", func(s *storeStyle) { s.sum = bench.Wide }},
 			{"matrix", func(s *storeStyle) { s.direct = true }},
-			{"matrix-lanes-8", func(s *storeStyle) { s.direct, s.sum = true, addLanes(8) }},
+			{"matrix-lanes-8", func(s *storeStyle) { s.direct, s.sum = true, bench.Lanes(8, bench.Sequential) }},
 			{"factor-first", func(s *storeStyle) { s.normFirst = true }},
 			{"reciprocals", func(s *storeStyle) { s.reciprocal = true }},
 			{"weight-folded", func(s *storeStyle) { s.foldWeight = true }},
 			{"steps-unrounded", func(s *storeStyle) { s.steps = false }},
 			{"all", func(s *storeStyle) {
-				s.sum, s.direct, s.normFirst, s.reciprocal, s.foldWeight = addPairwise, true, true, true, true
+				s.sum, s.direct, s.normFirst, s.reciprocal, s.foldWeight = bench.Pairwise, true, true, true, true
 			}},
 		} {
 			st := plainStore(contract)

@@ -4,15 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// dotter is a dot product in fp32 or on a tensor core; adder adds fp32 values in some order.
-type (
-	dotter func(q, k []float32) float32
-	adder  func(v []float32) float32
-)
+// dotter is a dot product in fp32 or on a tensor core.
+type dotter func(q, k []float32) float32
 
 func bf16(x float32) float32 { return format.DecodeBF16(format.EncodeBF16(x)) }
 
@@ -49,7 +47,7 @@ func dotExact(q, k []float32) float32 {
 }
 
 // dotLanes adds in n interleaved lanes, then the lanes.
-func dotLanes(n int, lanes adder) dotter {
+func dotLanes(n int, lanes bench.Summing) dotter {
 	return func(q, k []float32) float32 {
 		var acc [32]float32
 		for i, x := range q {
@@ -73,7 +71,7 @@ func dotFour(q, k []float32) float32 {
 }
 
 // dotBlocks adds inside blocks of n, then the blocks.
-func dotBlocks(n int, inside, over adder) dotter {
+func dotBlocks(n int, inside, over bench.Summing) dotter {
 	return func(q, k []float32) float32 {
 		var parts, products []float32
 		for from := 0; from < len(q); from += n {
@@ -95,50 +93,5 @@ func dotNative(acc numerics.Accumulator) dotter {
 			x[i], w[i] = float64(q[i]), float64(k[i])
 		}
 		return float32(acc.Dot(x[:len(q)], w[:len(q)]))
-	}
-}
-
-func addSequential(v []float32) float32 {
-	var s float32
-	for _, x := range v {
-		s += x
-	}
-	return s
-}
-
-func addReversed(v []float32) float32 {
-	var s float32
-	for _, x := range slices.Backward(v) {
-		s += x
-	}
-	return s
-}
-
-func addPairwise(v []float32) float32 {
-	switch len(v) {
-	case 0:
-		return 0
-	case 1:
-		return v[0]
-	}
-	return addPairwise(v[:len(v)/2]) + addPairwise(v[len(v)/2:])
-}
-
-func addExact(v []float32) float32 {
-	var s float64
-	for _, x := range v {
-		s += float64(x)
-	}
-	return float32(s)
-}
-
-// addLanes adds in n interleaved lanes, then the lanes.
-func addLanes(n int) adder {
-	return func(v []float32) float32 {
-		acc := make([]float32, n)
-		for i, x := range v {
-			acc[i%n] += x
-		}
-		return addSequential(acc)
 	}
 }

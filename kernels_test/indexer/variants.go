@@ -7,7 +7,7 @@ import (
 
 // styleOf follows a contract to the letter.
 func styleOf(contract string) (fp8, other style) {
-	st := style{dot: dotSequential, heads: addSequential}
+	st := style{dot: dotSequential, heads: bench.Sequential}
 	switch contract {
 	case "fp32-bitwise":
 		st.dot = dotFour
@@ -48,7 +48,7 @@ func logitVariants() []bench.Variant {
 		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, logitKernels(fp8, other))})
 	}
 	plain := func(name string, change func(*style)) {
-		st := style{dot: dotSequential, heads: addSequential}
+		st := style{dot: dotSequential, heads: bench.Sequential}
 		change(&st)
 		add("fp32-"+name, "fp32", st, st)
 	}
@@ -60,29 +60,29 @@ func logitVariants() []bench.Variant {
 		{"fused", dotFused},
 		{"exact", dotExact},
 		{"four", dotFour},
-		{"lanes-8", dotLanes(8, addSequential)},
-		{"lanes-32-pairwise", dotLanes(32, addPairwise)},
-		{"lanes-16-reversed", dotLanes(16, addReversed)},
-		{"blocks-8", dotBlocks(8, addSequential, addSequential)},
-		{"blocks-32-pairwise", dotBlocks(32, addPairwise, addSequential)},
-		{"blocks-24-reversed", dotBlocks(24, addReversed, addPairwise)},
-		{"pairwise", dotBlocks(128, addPairwise, addSequential)},
+		{"lanes-8", dotLanes(8, bench.Sequential)},
+		{"lanes-32-pairwise", dotLanes(32, bench.Pairwise)},
+		{"lanes-16-reversed", dotLanes(16, bench.Reversed)},
+		{"blocks-8", dotBlocks(8, bench.Sequential, bench.Sequential)},
+		{"blocks-32-pairwise", dotBlocks(32, bench.Pairwise, bench.Sequential)},
+		{"blocks-24-reversed", dotBlocks(24, bench.Reversed, bench.Pairwise)},
+		{"pairwise", dotBlocks(128, bench.Pairwise, bench.Sequential)},
 	} {
 		plain("dot-"+d.name, func(s *style) { s.dot = d.dot })
 	}
 	for _, h := range []struct {
 		name string
-		add  adder
-	}{{"reversed", addReversed}, {"pairwise", addPairwise}, {"exact", addExact}, {"lanes-4", addLanes(4)}, {"lanes-3", addLanes(3)}} {
+		add  bench.Summing
+	}{{"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"exact", bench.Wide}, {"lanes-4", bench.Lanes(4, bench.Sequential)}, {"lanes-3", bench.Lanes(3, bench.Sequential)}} {
 		plain("heads-"+h.name, func(s *style) { s.heads = h.add })
 	}
 	for _, x := range folds {
 		plain("scale-"+x.name, func(s *style) { s.fold = x.fold })
-		plain("scale-"+x.name+"-lanes-8-pairwise", func(s *style) { s.fold, s.dot, s.heads = x.fold, dotLanes(8, addSequential), addPairwise })
+		plain("scale-"+x.name+"-lanes-8-pairwise", func(s *style) { s.fold, s.dot, s.heads = x.fold, dotLanes(8, bench.Sequential), bench.Pairwise })
 	}
 	for _, tile := range []int{1, 7, 64} {
 		plain(slug("tiles-%d", tile), func(s *style) { s.tile = tile })
-		plain(slug("tiles-%d-backwards", tile), func(s *style) { s.tile, s.backwards, s.heads = tile, true, addReversed })
+		plain(slug("tiles-%d-backwards", tile), func(s *style) { s.tile, s.backwards, s.heads = tile, true, bench.Reversed })
 	}
 	return append(out, narrowVariants()...)
 }
@@ -109,7 +109,7 @@ func narrowVariants() []bench.Variant {
 			add(contract+"-scale-"+x.name, contract, a, b)
 		}
 		a, b := fp8, other
-		a.heads, b.heads, a.tile, b.tile = addPairwise, addPairwise, 5, 5
+		a.heads, b.heads, a.tile, b.tile = bench.Pairwise, bench.Pairwise, 5, 5
 		add(contract+"-heads-pairwise", contract, a, b)
 		if contract == "hopper-fp8" {
 			continue
@@ -117,7 +117,7 @@ func narrowVariants() []bench.Variant {
 		for _, x := range []struct {
 			name string
 			dot  dotter
-		}{{"fused", dotFused}, {"native", dotNative(numerics.HopperBF16())}, {"lanes-8", dotLanes(8, addSequential)}, {"exact", dotExact}} {
+		}{{"fused", dotFused}, {"native", dotNative(numerics.HopperBF16())}, {"lanes-8", dotLanes(8, bench.Sequential)}, {"exact", dotExact}} {
 			st := fp8
 			st.dot = x.dot
 			add(contract+"-dot-"+x.name, contract, st, st)

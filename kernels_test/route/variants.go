@@ -16,7 +16,7 @@ func variants() []bench.Variant {
 	sums := []struct {
 		name string
 		sum  bench.Summing
-	}{{"sequential", bench.Sequential}, {"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"wide", bench.Wide}, {"lanes-4", bench.Lanes(4)}, {"lanes-32", bench.Lanes(32)}}
+	}{{"sequential", bench.Sequential}, {"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"wide", bench.Wide}, {"lanes-4", bench.Lanes(4, bench.Pairwise)}, {"lanes-32", bench.Lanes(32, bench.Pairwise)}}
 	weighing := []struct {
 		name string
 		o    gateOptions
