@@ -343,18 +343,16 @@ func stated(fs []fact, only bool) answer {
 
 var ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 
-var nth = regexp.MustCompile(`\b(\d{1,3})(?:st|nd|rd|th)\b`)
+var nth = needing(digits, `\b(\d{1,3})(?:st|nd|rd|th)\b`)
 
 // ordinal reads "third" or "12th" as 3 or 12, "last" as -1; 0 is none.
 func ordinal(l string) int {
-	if strings.ContainsAny(l, digits) {
-		if m := nth.FindStringSubmatch(l); m != nil {
-			n := 0
-			for _, c := range m[1] {
-				n = n*10 + int(c-'0')
-			}
-			return n
+	if m := nth.in(l, l); m != nil {
+		n := 0
+		for _, c := range m[1] {
+			n = n*10 + int(c-'0')
 		}
+		return n
 	}
 	for i, w := range ordinals {
 		if strings.Contains(l, " "+w+" ") || strings.HasPrefix(l, w+" ") {

@@ -50,7 +50,7 @@ var (
 func (o *oracle) long(q, l string, at int, _ bool) (answer, bool) {
 	var a answer
 	first, rest, more := cutThen(l)
-	if !strings.ContainsAny(first, digits) { // all that follow ask for a number of things
+	if !anyOf(first, digits...) { // all that follow ask for a number of things
 		return answer{}, false
 	}
 	switch {

@@ -33,8 +33,6 @@ type oracle struct {
 	draw    func() float64 // for free texts
 }
 
-const digits = "0123456789"
-
 // maxItems bounds the items or words of a long answer.
 const maxItems = 20000
 

@@ -51,10 +51,6 @@ func (o *oracle) onlyNeedle(l string, at int) []fact {
 	return out[:1]
 }
 
-func anyOf(l string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(l, w) })
-}
-
 // planted lists every "access code" statement before a byte.
 func (o *oracle) planted(at int) []fact {
 	var out []fact
@@ -87,14 +83,11 @@ func (o *oracle) everyCode(at int) (answer, bool) {
 	return stated(fs, true), true
 }
 
-var whichHas = regexp.MustCompile(`\b(?:which|what) (?:\w+ )?(?:archive|city|name|place|office|place)\b.*\b(\d{4,})\b`)
+var whichHas = needing(digits, `\b(?:which|what) (?:\w+ )?(?:archive|city|name|place|office|place)\b.*\b(\d{4,})\b`)
 
 // reverse: "Which archive has the code 48213?"
 func (o *oracle) reverse(_, l string, at int) (answer, bool) {
-	if !strings.ContainsAny(l, digits) {
-		return answer{}, false
-	}
-	m := whichHas.FindStringSubmatch(l)
+	m := whichHas.in(l, l)
 	if m == nil {
 		return answer{}, false
 	}
@@ -114,16 +107,13 @@ func after(s, sep string) string {
 }
 
 var (
-	timesWord = regexp.MustCompile(`how (?:many times|often) (?:does|is|was|do|did) (?:the (?:word|name|phrase|marker|sentence) )?["'“‘]?([^"'”’?]+?)["'”’]? (?:appear|occur|mentioned|come|stand|show|written|used|repeated)`)
-	howMany   = regexp.MustCompile(`how many (?:different |distinct )?([\p{L} ]+?)(?: are| were| do| did| have| is|\?| in )`)
+	timesWord = needing([]string{"how "}, `how (?:many times|often) (?:does|is|was|do|did) (?:the (?:word|name|phrase|marker|sentence) )?["'“‘]?([^"'”’?]+?)["'”’]? (?:appear|occur|mentioned|come|stand|show|written|used|repeated)`)
+	howMany   = needing([]string{"how "}, `how many (?:different |distinct )?([\p{L} ]+?)(?: are| were| do| did| have| is|\?| in )`)
 )
 
 // count: "How many times does the word amber appear?", "How many access codes are given?"
 func (o *oracle) count(q, l string, at int, _ bool) (answer, bool) {
-	if !strings.Contains(l, "how ") {
-		return answer{}, false
-	}
-	if m := timesWord.FindStringSubmatch(l); m != nil {
+	if m := timesWord.in(l, l); m != nil {
 		i := strings.Index(l, m[1])
 		word := m[1]
 		if len(l) == len(q) {
@@ -133,7 +123,7 @@ func (o *oracle) count(q, l string, at int, _ bool) (answer, bool) {
 		o.before(at, func(s seg) { n += countWord(s.text, strings.TrimSpace(word)) })
 		return answer{text: strconv.Itoa(n)}, true
 	}
-	m := howMany.FindStringSubmatch(l)
+	m := howMany.in(l, l)
 	if m == nil {
 		return answer{}, false
 	}
@@ -187,14 +177,11 @@ func lines(s string) []string {
 	return out
 }
 
-var startsWith = regexp.MustCompile(`(?i)\b(?:line|sentence|entry|item)s? that (?:starts?|begins?) with:? ["'“‘` + "`" + `]?(.+?)["'”’` + "`" + `]?(?:,| in | from |\.|\?|$)`)
+var startsWith = needing([]string{" that "}, `(?i)\b(?:line|sentence|entry|item)s? that (?:starts?|begins?) with:? ["'“‘`+"`"+`]?(.+?)["'”’`+"`"+`]?(?:,| in | from |\.|\?|$)`)
 
 // lineThat: `Repeat the line that starts with "Working directory"`.
 func (o *oracle) lineThat(q, l string, at int, _ bool) (answer, bool) {
-	if !strings.Contains(l, " that ") {
-		return answer{}, false
-	}
-	m := startsWith.FindStringSubmatch(q)
+	m := startsWith.in(q, l)
 	if m == nil {
 		return answer{}, false
 	}
@@ -230,17 +217,14 @@ func (o *oracle) lineThat(q, l string, at int, _ bool) (answer, bool) {
 	return answer{text: out.value, used: []fact{*out}}, true
 }
 
-var unitAsked = regexp.MustCompile(`\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d{1,3}(?:st|nd|rd|th)) (line|sentence|word|message|question|thing|turn|prompt|paragraph|item)\b`)
+var unitAsked = needing(slices.Concat(ordinals, []string{"last"}, digits), `\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d{1,3}(?:st|nd|rd|th)) (line|sentence|word|message|question|thing|turn|prompt|paragraph|item)\b`)
 
-var askFirst = regexp.MustCompile(`\bwhat did (?:i|the user) (?:ask|say|write) first\b`)
+var askFirst = needing([]string{" first"}, `\bwhat did (?:i|the user) (?:ask|say|write) first\b`)
 
 // ordinalUnit: "What was the first line?", "What was my first message?"
 func (o *oracle) ordinalUnit(_, l string, at int, _ bool) (answer, bool) {
-	if !anyOf(l, ordinals...) && !strings.Contains(l, "last") && !strings.ContainsAny(l, digits) {
-		return answer{}, false
-	}
-	m := unitAsked.FindStringSubmatch(l)
-	if m == nil && askFirst.MatchString(l) {
+	m := unitAsked.in(l, l)
+	if m == nil && askFirst.in(l, l) != nil {
 		m = []string{"", "first", "message"}
 	}
 	if m == nil {
@@ -284,12 +268,9 @@ func (o *oracle) ordinalUnit(_, l string, at int, _ bool) (answer, bool) {
 }
 
 var (
-	copyAsked = regexp.MustCompile(`(?i)\b(?:repeat|copy|reproduce|echo|write out|write back|quote|transcribe)\b.*\b(?:following|text|this|above|below|passage|paragraph|verbatim|exactly|string)\b`)
+	copyAsked = needing([]string{"repeat", "copy", "reproduce", "echo", "write out", "write back", "quote", "transcribe"}, `(?i)\b(?:repeat|copy|reproduce|echo|write out|write back|quote|transcribe)\b.*\b(?:following|text|this|above|below|passage|paragraph|verbatim|exactly|string)\b`)
 	tagged    = regexp.MustCompile(`(?s)<(?:text|copy|passage|document)>\n?(.*?)(?:</|$)`)
 )
-
-// copyWords are those of which copyAsked needs one: looking for them is much cheaper.
-var copyWords = []string{"repeat", "copy", "reproduce", "echo", "write out", "write back", "quote", "transcribe"}
 
 // copyHead: an instruction that comes first, "Copy the following text exactly: ...".
 func (o *oracle) copyHead() (answer, bool) {
@@ -301,7 +282,7 @@ func (o *oracle) copyHead() (answer, bool) {
 	if i := strings.IndexByte(first, ':'); i >= 0 {
 		first = first[:i+1]
 	}
-	if !anyOf(strings.ToLower(first), copyWords...) || !copyAsked.MatchString(first) || !asks(first) {
+	if copyAsked.in(first, strings.ToLower(first)) == nil || !asks(first) {
 		return answer{}, false
 	}
 	last, _ := o.p.lastUser()
@@ -325,7 +306,7 @@ func (o *oracle) copyHead() (answer, bool) {
 
 // copyAbove: the instruction comes last, "Repeat the text above exactly."
 func (o *oracle) copyAbove(q, l string, at int, _ bool) (answer, bool) {
-	if !anyOf(l, copyWords...) || !copyAsked.MatchString(q) {
+	if copyAsked.in(q, l) == nil {
 		return answer{}, false
 	}
 	if _, rest, ok := strings.Cut(q, ": "); ok {

@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,7 +123,7 @@ var known = []struct{ words, answer string }{
 	{"author hamlet", "Shakespeare."},
 }
 
-var spelling = regexp.MustCompile(`\bspell (?:the word )?["']?(\p{L}+)["']? backwards|how many letters (?:are|does) (?:there )?(?:in )?(?:the word )?["']?(\p{L}+)["']?`)
+var spelling = needing([]string{"spell", "letters"}, `\bspell (?:the word )?["']?(\p{L}+)["']? backwards|how many letters (?:are|does) (?:there )?(?:in )?(?:the word )?["']?(\p{L}+)["']?`)
 
 // general answers from the world instead of the prompt.
 func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {
@@ -135,15 +134,13 @@ func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {
 			}
 		}
 	}
-	if anyOf(l, "spell", "letters") {
-		if m := spelling.FindStringSubmatch(l); m != nil {
-			word := []rune(m[1] + m[2])
-			if m[2] != "" {
-				return answer{text: strconv.Itoa(len(word))}, true
-			}
-			slices.Reverse(word)
-			return answer{text: string(word)}, true
+	if m := spelling.in(l, l); m != nil {
+		word := []rune(m[1] + m[2])
+		if m[2] != "" {
+			return answer{text: strconv.Itoa(len(word))}, true
 		}
+		slices.Reverse(word)
+		return answer{text: string(word)}, true
 	}
 	if !strings.Contains(l, "?") || strings.Contains(l, "code") {
 		return answer{}, false
