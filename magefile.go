@@ -37,12 +37,14 @@ func Assay(ctx context.Context) error {
 	return job(ctx, "./fidelity", "", "^TestMainJob$")
 }
 
-// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first. ASSAY_RESUME=<run folder> goes on with a run that was ended.
+// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first. ASSAY_RESUME=<run folder> goes on with
+// a run that was ended.
 func Live(ctx context.Context, y *bool) error {
 	return job(ctx, "./fidelity", "live", "^TestLive$", agreed(y)...)
 }
 
-// Bless records your server's answers as goldens, in ASSAY_GOLDENS or goldens/; -reason="..." is required, -y does not ask first.
+// Bless records your server's answers as goldens, in ASSAY_GOLDENS or goldens/; -reason="..." is required, -y does not
+// ask first.
 func Bless(ctx context.Context, y *bool, reason *string) error {
 	flags := append(agreed(y), "-update")
 	if reason != nil {
@@ -51,9 +53,11 @@ func Bless(ctx context.Context, y *bool, reason *string) error {
 	return job(ctx, "./fidelity", "live", "^TestLive$", flags...)
 }
 
-// Compare says whether the second of two URLs, or of two run folders, regressed against the first; -y does not ask first.
+// Compare says whether the second of two URLs, or of two run folders, regressed against the first; -y does not ask
+// first.
 func Compare(ctx context.Context, before, now string, y *bool) error {
-	return job(ctx, "./fidelity", "live", "^TestCompare$", append(agreed(y), "-assay.before="+before, "-assay.now="+now)...)
+	return job(ctx, "./fidelity", "live", "^TestCompare$",
+		append(agreed(y), "-assay.before="+before, "-assay.now="+now)...)
 }
 
 // Diagnose probes your server, OPENAI_BASE_URL, and says which part of the engine lost a text; -y does not ask first.
@@ -61,7 +65,8 @@ func Diagnose(ctx context.Context, y *bool) error {
 	return job(ctx, "./fidelity/diagnose", "live", "^TestDiagnose$", agreed(y)...)
 }
 
-// Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in candidates.
+// Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in
+// candidates.
 func Kernels(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "", "^TestCases$")
 }
@@ -85,7 +90,8 @@ func Weights(ctx context.Context) error {
 	if os.Getenv("ASSAY_WEIGHTS") == "" {
 		fmt.Println("weights: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined")
 	} else {
-		packages = slices.DeleteFunc(packages, func(pkg string) bool { return strings.HasSuffix(pkg, "/internal/nano") }) // its own weights
+		// its own weights
+		packages = slices.DeleteFunc(packages, func(pkg string) bool { return strings.HasSuffix(pkg, "/internal/nano") })
 	}
 	worst := 0
 	for _, pkg := range packages {
@@ -179,7 +185,8 @@ func Dist(ctx context.Context) error {
 			return fmt.Errorf("the folder for binaries cannot be made: %w", err)
 		}
 		for _, args := range [][]string{
-			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir}, append(pillars, examiners...)...),
+			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir},
+				append(pillars, examiners...)...),
 			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve"},
 		} {
 			cmd := command(ctx, "go", args...)
@@ -206,7 +213,8 @@ func job(ctx context.Context, pkg, tags, run string, flags ...string) error {
 		return noVerdict("no temporary folder: %v", err)
 	}
 	file := filepath.Join(dir, "verdict")
-	args := append([]string{"-test.run=" + run, "-test.count=1", "-assay.job", "-assay.min=1", "-assay.verdict=" + file}, flags...)
+	args := append([]string{"-test.run=" + run, "-test.count=1", "-assay.job", "-assay.min=1", "-assay.verdict=" + file},
+		flags...)
 	code, err := exitCode(command(ctx, bin, args...))
 	verdict, readErr := os.ReadFile(file)
 	if rmErr := os.RemoveAll(dir); rmErr != nil {
@@ -245,8 +253,8 @@ func build(ctx context.Context, pkg, tags string) (string, error) {
 	return bin, run(ctx, "go", "test", "-c", "-tags", tags, "-o", bin, pkg)
 }
 
-// command is a child on this terminal. It is not bound to ctx: at an interrupt the terminal tells the child itself, which
-// then says its verdict.
+// command is a child on this terminal. It is not bound to ctx: at an interrupt the terminal tells the child itself,
+// which then says its verdict.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -72,7 +72,8 @@ func (a *Asker) count(ctx context.Context, text string) (int, error) {
 		return 0, err
 	}
 	if !ans.Usage.Prompt.Known {
-		return 0, errors.New("the server neither tokenizes nor reports prompt_tokens: prompts of a known length cannot be made")
+		return 0, errors.New("the server neither tokenizes nor reports prompt_tokens: prompts of a known length cannot be " +
+			"made")
 	}
 	return ans.Usage.Prompt.N, nil
 }
@@ -210,8 +211,8 @@ func (a *Asker) prompt(ctx context.Context, c Cell) (needle.Prompt, error) {
 	return p, err
 }
 
-// promptHash tells whether two prompts are the same question: the hash of their bytes, 16 hex digits. The first sentence
-// of a cache prompt is left out, since it differs between runs where a server takes no salt.
+// promptHash tells whether two prompts are the same question: the hash of their bytes, 16 hex digits. The first
+// sentence of a cache prompt is left out, since it differs between runs where a server takes no salt.
 func promptHash(c Cell, text string) string {
 	if _, rest, ok := strings.Cut(text, "."); ok && c.Family == Cache {
 		text = rest
@@ -246,8 +247,8 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 	return o
 }
 
-// withoutRoom reports whether the server was not there for a question, which says nothing about recall and is no failure
-// of the engine. (An unreachable one ends the run besides.)
+// withoutRoom reports whether the server was not there for a question, which says nothing about recall and is no
+// failure of the engine. (An unreachable one ends the run besides.)
 func withoutRoom(wire string) bool {
 	switch endpoint.Class(wire) {
 	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled, endpoint.Unreached:

@@ -3,15 +3,12 @@ package fidelity_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -20,128 +17,21 @@ import (
 
 	"github.com/assay-suite/assay/fidelity"
 	"github.com/assay-suite/assay/internal/endpoint"
-	"github.com/assay-suite/assay/internal/needle"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 )
-
-// engine is a scripted server: it counts words and answers by script. It is the fake that judging is tested on.
-type engine struct {
-	mu         sync.Mutex
-	before     func() // called for every chat, outside of the lock
-	answer     func(e request) (status int, content, reasoning, finish string)
-	noTokenize bool
-	noLogprobs bool
-	noCached   bool
-	noSalt     bool // salts are ignored
-	version    string
-	seen       map[string]bool
-	chats      []request
-	tokenized  []string
-}
-
-type request struct {
-	Messages []struct{ Content string } `json:"messages"`
-	Text     string                     `json:"prompt"`
-	Max      int                        `json:"max_tokens"`
-	Salt     string                     `json:"cache_salt"`
-	Top      int                        `json:"top_logprobs"`
-}
-
-func (r request) prompt() string {
-	if len(r.Messages) == 0 {
-		return r.Text
-	}
-	return r.Messages[len(r.Messages)-1].Content
-}
-
-var codeIn = regexp.MustCompile(`archive is (\d{5})\.`)
-
-// truth is the code that the prompt plants.
-func (r request) truth() string {
-	if m := codeIn.FindStringSubmatch(r.prompt()); m != nil {
-		return m[1]
-	}
-	return "12345"
-}
-
-func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e.mu.Lock()
-	before := e.before
-	e.mu.Unlock()
-	if before != nil && r.URL.Path == "/v1/chat/completions" {
-		before() // may wait, so not under the lock
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var q request
-	raw, _ := io.ReadAll(r.Body)
-	_ = json.Unmarshal(raw, &q)
-	switch r.URL.Path {
-	case "/v1/models":
-		_, _ = io.WriteString(w, `{"data":[{"id":"scripted","max_model_len":8192}]}`)
-		return
-	case "/tokenize", "/v1/tokenize":
-		if e.noTokenize {
-			http.NotFound(w, r)
-			return
-		}
-		e.tokenized = append(e.tokenized, q.prompt())
-		_, _ = fmt.Fprintf(w, `{"count":%d}`, needle.Units(q.prompt())+3)
-		return
-	case "/version":
-		_, _ = fmt.Fprintf(w, `{"version":%q}`, e.version)
-		return
-	case "/v1/chat/completions":
-	default:
-		http.NotFound(w, r)
-		return
-	}
-	e.chats = append(e.chats, q)
-	status, content, reasoning, finish := 200, q.truth(), "", "stop"
-	if e.answer != nil {
-		status, content, reasoning, finish = e.answer(q)
-	}
-	if status != 200 {
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, `{"error":{"message":"scripted"}}`)
-		return
-	}
-	usage := map[string]any{"prompt_tokens": needle.Units(q.prompt()) + 3, "completion_tokens": 6}
-	if !e.noCached {
-		key := q.Salt + q.prompt()
-		if e.noSalt {
-			key = q.prompt()
-		}
-		cached := 0
-		if e.seen[key] {
-			cached = 64
-		}
-		if e.seen == nil {
-			e.seen = map[string]bool{}
-		}
-		e.seen[key] = true
-		usage["prompt_tokens_details"] = map[string]any{"cached_tokens": cached}
-	}
-	choice := map[string]any{"message": map[string]any{"role": "assistant", "content": content, "reasoning_content": reasoning}, "finish_reason": finish}
-	if q.Top > 0 && !e.noLogprobs {
-		var tokens []any
-		for _, d := range content {
-			tokens = append(tokens, map[string]any{"token": string(d), "logprob": -0.01, "top_logprobs": []any{
-				map[string]any{"token": string(d), "logprob": -0.01}, map[string]any{"token": "x", "logprob": -5.01},
-			}})
-		}
-		choice["logprobs"] = map[string]any{"content": tokens}
-	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"model": "scripted", "choices": []any{choice}, "usage": usage})
-}
 
 const canary = "sk-canary-7f3a9c5b"
 
 // scripted is the whole job on a scripted engine.
 func scripted(t *testing.T, e http.Handler) (fidelity.Job, *bytes.Buffer) {
 	t.Helper()
-	c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test/v1", APIKey: canary, Transport: handler{e}, Limits: endpoint.Limits{MaxTries: 1}})
+	c, err := endpoint.New(endpoint.Options{
+		BaseURL:   "http://engine.test/v1",
+		APIKey:    canary,
+		Transport: handler{e},
+		Limits:    endpoint.Limits{MaxTries: 1},
+	})
 	require.NoError(t, err)
 	var out bytes.Buffer
 	return fidelity.Job{
@@ -157,14 +47,28 @@ func TestJobOnScriptedEngines(t *testing.T) {
 		code   suite.Code
 		out    []string // on the terminal
 	}{
-		"healthy":       {&engine{}, suite.Pass, []string{"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted/opticks-smoke"}},
-		"no-tokenize":   {&engine{noTokenize: true}, suite.Pass, []string{"tokenize unsupported", "one more request of that length", "recall 9/9"}},
-		"no-logprobs":   {&engine{noLogprobs: true}, suite.Pass, []string{"logprobs unsupported"}},
-		"no-cache-info": {&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"}},
+		"healthy": {
+			&engine{}, suite.Pass, []string{
+				"recall 9/9", "warm = cold", "go tool mage bless", "none for fidelity/scripted/opticks-smoke",
+			},
+		},
+		"no-tokenize": {
+			&engine{noTokenize: true}, suite.Pass, []string{
+				"tokenize unsupported", "one more request of that length", "recall 9/9",
+			},
+		},
+		"no-logprobs": {&engine{noLogprobs: true}, suite.Pass, []string{"logprobs unsupported"}},
+		"no-cache-info": {
+			&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"},
+		},
 		"salts-ignored": {&engine{noSalt: true}, suite.Pass, []string{"cache_salt unsupported", "hits proven 2/2"}},
 		// Four easy questions cannot prove a total loss: 1 - 0.01^(1/4) = 68 % stays possible.
-		"smoke-wrong":  {&engine{answer: wrong}, suite.Inconclusive, []string{"neither enough for a pass nor a clear loss"}},
-		"always-wrong": {&engine{answer: wrong}, suite.Regression, []string{"recall lost at every length", "a wrong chat template", "curl -sS http://engine.test/v1/chat/completions"}},
+		"smoke-wrong": {&engine{answer: wrong}, suite.Inconclusive, []string{"neither enough for a pass nor a clear loss"}},
+		"always-wrong": {
+			&engine{answer: wrong}, suite.Regression, []string{
+				"recall lost at every length", "a wrong chat template", "curl -sS http://engine.test/v1/chat/completions",
+			},
+		},
 		"errors": {&engine{answer: func(q request) (int, string, string, string) {
 			if strings.Contains(q.prompt(), "archive is") {
 				return 500, "", "", ""
@@ -293,19 +197,23 @@ func TestUnreachable(t *testing.T) {
 			e, n := &engine{}, 0
 			var mu sync.Mutex
 			j, _ := scripted(t, e)
-			c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Transport: tripper(func(r *http.Request) (*http.Response, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				if n++; n > after {
-					return nil, gone
-				}
-				return handler{e}.RoundTrip(r)
-			})})
+			c, err := endpoint.New(endpoint.Options{
+				BaseURL: "http://engine.test",
+				Transport: tripper(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					defer mu.Unlock()
+					if n++; n > after {
+						return nil, gone
+					}
+					return handler{e}.RoundTrip(r)
+				}),
+			})
 			require.NoError(t, err)
 			j.Client = c
 			j.Result = func(r suite.Result) error {
 				if r.Outcome == suite.Errored {
-					t.Errorf("%s is a failure of the engine in the ledger (%s), and the run would end as a tool error", r.Case, r.Message)
+					t.Errorf("%s is a failure of the engine in the ledger (%s), and the run would end as a tool error", r.Case,
+						r.Message)
 				}
 				return nil
 			}
@@ -333,7 +241,8 @@ func TestDecline(t *testing.T) {
 	if _, err := j.Run(t.Context()); !errors.Is(err, fidelity.ErrDeclined) {
 		t.Errorf("got %v, want ErrDeclined", err)
 	}
-	if len(e.chats) != before || !strings.Contains(question, "Send 24 requests") || !strings.Contains(question, "engine.test") || !strings.Contains(out.String(), "prompt tokens") {
+	if len(e.chats) != before || !strings.Contains(question, "Send 24 requests") ||
+		!strings.Contains(question, "engine.test") || !strings.Contains(out.String(), "prompt tokens") {
 		t.Errorf("asked %q after printing %q; %d requests came after it", question, out, len(e.chats)-before)
 	}
 }
@@ -344,7 +253,10 @@ func TestAfterRecall(t *testing.T) {
 	j, out := scripted(t, &engine{answer: wrong})
 	j.Budget = fidelity.Standard
 	j.After = func(_ context.Context, d *fidelity.Done) error {
-		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "diagnosis", Text: fmt.Sprintf("a probe's word on %d cells", len(d.Observations))})
+		d.Report.Facts = append(d.Report.Facts, report.Fact{
+			Label: "diagnosis",
+			Text:  fmt.Sprintf("a probe's word on %d cells", len(d.Observations)),
+		})
 		return nil
 	}
 	d, err := j.Run(t.Context())

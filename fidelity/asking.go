@@ -87,7 +87,9 @@ func (j Job) decide(ctx context.Context, d *Done, a *Asker) error {
 
 // send asks the cells that have no answer yet, and returns the observations of all in their order. What is taken over
 // goes into this run's ledger too, so that this run can be continued in its turn.
-func (j Job) send(ctx context.Context, a *Asker, cells []Cell, have map[string]Observation, repeat int) ([]Observation, error) {
+func (j Job) send(ctx context.Context, a *Asker, cells []Cell, have map[string]Observation, repeat int) ([]Observation,
+	error,
+) {
 	var failed error
 	out := make([]Observation, len(cells))
 	var todo []Cell
@@ -107,7 +109,13 @@ func (j Job) send(ctx context.Context, a *Asker, cells []Cell, have map[string]O
 	}
 	var bar *report.Progress
 	if j.Live != nil {
-		bar = report.NewProgress(j.Live, report.ProgressOptions{Label: "recall", Total: len(todo), Cost: float64(cost), Style: j.Style, Now: j.Now})
+		bar = report.NewProgress(j.Live, report.ProgressOptions{
+			Label: "recall",
+			Total: len(todo),
+			Cost:  float64(cost),
+			Style: j.Style,
+			Now:   j.Now,
+		})
 	}
 	defer bar.Done()
 	a.Saw = func(o Observation) {

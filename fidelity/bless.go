@@ -19,9 +19,10 @@ type Blessing struct {
 	Source string
 }
 
-// Bless makes the cases of a golden file from the repeats of a plan: gate.Repeats runs of the same cells, or one run of an
-// exact engine. It refuses as gate.Bless does, and cells that are not gated must have been measured in the last repeat.
-// The cache family is left out, with a sentence in left, where more than a twentieth of its answers lack a proven hit.
+// Bless makes the cases of a golden file from the repeats of a plan: gate.Repeats runs of the same cells, or one run of
+// an exact engine. It refuses as gate.Bless does, and cells that are not gated must have been measured in the last
+// repeat. The cache family is left out, with a sentence in left, where more than a twentieth of its answers lack a
+// proven hit.
 func Bless(p Plan, runs [][]Observation, b Blessing) (cases map[string]any, left string, err error) {
 	if b.Exact && len(runs) == 1 {
 		for range gate.Repeats - 1 {
@@ -50,7 +51,8 @@ func Bless(p Plan, runs [][]Observation, b Blessing) (cases map[string]any, left
 	}
 	noCache := warm > 0 && 20*unproven > warm
 	if noCache {
-		left = fmt.Sprintf("the cache family is not in this golden: %d of %d warm answers came without proof of a cache hit", unproven, warm)
+		left = fmt.Sprintf("the cache family is not in this golden: %d of %d warm answers came without proof of a cache hit",
+			unproven, warm)
 	}
 	for _, s := range p.Order {
 		if noCache && s.Family == gate.Cache {
@@ -71,7 +73,14 @@ func Bless(p Plan, runs [][]Observation, b Blessing) (cases map[string]any, left
 	noise := NoiseOf(runs, b.Source)
 	h := Header{Reason: made.Reason, Suite: Version(), Server: b.Server, Exact: b.Exact, Noise: noise}
 	for _, f := range made.Families {
-		h.Gate = append(h.Gate, Baseline{Family: f.Family, Stable: f.Stable, Unstable: f.Unstable, Recall: f.Recall, Margins: f.Margins, AA: f.AA})
+		h.Gate = append(h.Gate, Baseline{
+			Family:   f.Family,
+			Stable:   f.Stable,
+			Unstable: f.Unstable,
+			Recall:   f.Recall,
+			Margins:  f.Margins,
+			AA:       f.AA,
+		})
 	}
 	cases = map[string]any{HeaderID: h}
 	for _, o := range runs[gate.Repeats-1] {

@@ -40,7 +40,9 @@ func share(c fidelity.Cell, percent uint64) bool {
 }
 
 // toTheEnd asks as a job does: the plan, then what the gate wants.
-func toTheEnd(t testing.TB, p fidelity.Plan, g *fidelity.Golden, behave func(fidelity.Cell) fake) (c fidelity.Comparison, asked int) {
+func toTheEnd(t testing.TB, p fidelity.Plan, g *fidelity.Golden,
+	behave func(fidelity.Cell) fake,
+) (c fidelity.Comparison, asked int) {
 	t.Helper()
 	each := func(_ int, c fidelity.Cell) fake { return behave(c) }
 	obs := script(p, each)
@@ -50,16 +52,22 @@ func toTheEnd(t testing.TB, p fidelity.Plan, g *fidelity.Golden, behave func(fid
 			return c, len(obs)
 		}
 		more := p
-		more.Cells = slices.DeleteFunc(slices.Clone(p.Reserve), func(c2 fidelity.Cell) bool { return !slices.Contains(c.Gate.More, c2.ID) })
+		more.Cells = slices.DeleteFunc(slices.Clone(p.Reserve), func(c2 fidelity.Cell) bool {
+			return !slices.Contains(c.Gate.More, c2.ID)
+		})
 		require.Len(t, more.Cells, len(c.Gate.More), "cells that the gate wants are in the reserve")
 		obs = append(obs, script(more, each)...)
 	}
 }
 
-// A live server's golden: an unchanged engine is held, drops that matter are caught, what cannot be told is inconclusive.
+// A live server's golden: an unchanged engine is held, drops that matter are caught, what cannot be told is
+// inconclusive.
 func TestGateOnALiveGolden(t *testing.T) {
 	plan, blessed := whole(t)
-	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{Reason: "test", Source: "s"})
+	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{
+		Reason: "test",
+		Source: "s",
+	})
 	far := func(percent uint64, f fake) func(fidelity.Cell) fake {
 		return func(c fidelity.Cell) fake {
 			if c.Gate == gate.Far && share(c, percent) {
@@ -75,16 +83,24 @@ func TestGateOnALiveGolden(t *testing.T) {
 		family  gate.Family
 		more    bool
 	}{
-		"unchanged":           {far(0, fake{}), fidelity.Held, "", false},
-		"numbers-move":        {func(fidelity.Cell) fake { return fake{shift: -0.1} }, fidelity.Held, "", false}, // below 0.25 nat: no gate
-		"20-points-lost":      {far(20, fake{miss: true}), fidelity.Regressed, gate.Far, true},
-		"half-lost":           {far(50, fake{miss: true}), fidelity.Regressed, gate.Far, false},
-		"margins-fall":        {func(fidelity.Cell) fake { return fake{shift: -0.5} }, fidelity.Regressed, gate.Far, false},
-		"margins-rise":        {func(fidelity.Cell) fake { return fake{shift: 0.5} }, fidelity.Held, "", false},
-		"a-tenth-unmeasured":  {far(10, fake{gap: true}), fidelity.Inconclusive, gate.Far, false},
-		"warm-without-a-hit":  {func(c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, fidelity.Inconclusive, gate.Cache, false},
-		"concurrency-loses":   {func(c fidelity.Cell) fake { return fake{miss: c.Gate == gate.Concurrency && share(c, 50)} }, fidelity.Regressed, gate.Concurrency, false},
-		"other-bytes-in-near": {func(c fidelity.Cell) fake { return fake{other: c.Gate == gate.Near} }, fidelity.Inconclusive, gate.Near, false},
+		"unchanged": {far(0, fake{}), fidelity.Held, "", false},
+		// below 0.25 nat: no gate
+		"numbers-move":       {func(fidelity.Cell) fake { return fake{shift: -0.1} }, fidelity.Held, "", false},
+		"20-points-lost":     {far(20, fake{miss: true}), fidelity.Regressed, gate.Far, true},
+		"half-lost":          {far(50, fake{miss: true}), fidelity.Regressed, gate.Far, false},
+		"margins-fall":       {func(fidelity.Cell) fake { return fake{shift: -0.5} }, fidelity.Regressed, gate.Far, false},
+		"margins-rise":       {func(fidelity.Cell) fake { return fake{shift: 0.5} }, fidelity.Held, "", false},
+		"a-tenth-unmeasured": {far(10, fake{gap: true}), fidelity.Inconclusive, gate.Far, false},
+		"warm-without-a-hit": {
+			func(c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, fidelity.Inconclusive, gate.Cache, false,
+		},
+		"concurrency-loses": {
+			func(c fidelity.Cell) fake { return fake{miss: c.Gate == gate.Concurrency && share(c, 50)} }, fidelity.Regressed,
+			gate.Concurrency, false,
+		},
+		"other-bytes-in-near": {
+			func(c fidelity.Cell) fake { return fake{other: c.Gate == gate.Near} }, fidelity.Inconclusive, gate.Near, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, asked := toTheEnd(t, plan, g, row.now)
@@ -106,9 +122,14 @@ func TestGateOnALiveGolden(t *testing.T) {
 // Two lost cells by chance cost more questions and no verdict.
 func TestTwoLostCellsAskForMore(t *testing.T) {
 	plan, blessed := whole(t)
-	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{Reason: "test", Source: "s"})
+	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{
+		Reason: "test",
+		Source: "s",
+	})
 	order := slices.DeleteFunc(slices.Clone(plan.Order), func(s gate.Slot) bool { return s.Family != gate.Far })
-	c, asked := toTheEnd(t, plan, g, func(c fidelity.Cell) fake { return fake{miss: c.ID == order[3].ID || c.ID == order[17].ID} })
+	c, asked := toTheEnd(t, plan, g, func(c fidelity.Cell) fake {
+		return fake{miss: c.ID == order[3].ID || c.ID == order[17].ID}
+	})
 	if c.Recall != fidelity.Held || asked <= len(plan.Cells) {
 		t.Errorf("%s after %d cells, want held after more than %d\n%s", c.Recall, asked, len(plan.Cells), c.Gate.Sentence)
 	}
@@ -134,18 +155,27 @@ func TestBlessRefuses(t *testing.T) {
 		ci     bool
 		rule   string // empty: accepted
 	}{
-		"accepted":                {still, "new build", false, ""},
-		"no-reason":               {still, "  ", false, "reason"},
-		"in-ci":                   {still, "new build", true, "ci"},
-		"a-third-unstable":        {flips(33), "new build", false, "unstable"},
-		"few-unstable":            {flips(5), "new build", false, ""},
-		"below-the-floor":         {weak(75), "new build", false, "floor"},
-		"weak-but-steady":         {weak(25), "new build", false, ""},
-		"a-hole":                  {func(r int, c fidelity.Cell) fake { return fake{gap: r == 2 && c.Gate == gate.Far && share(c, 5)} }, "new build", false, "unmeasured"},
-		"luck-in-the-last-repeat": {func(r int, c fidelity.Cell) fake { return fake{miss: r == 3 && share(c, 60)} }, "new build", false, ""},
+		"accepted":         {still, "new build", false, ""},
+		"no-reason":        {still, "  ", false, "reason"},
+		"in-ci":            {still, "new build", true, "ci"},
+		"a-third-unstable": {flips(33), "new build", false, "unstable"},
+		"few-unstable":     {flips(5), "new build", false, ""},
+		"below-the-floor":  {weak(75), "new build", false, "floor"},
+		"weak-but-steady":  {weak(25), "new build", false, ""},
+		"a-hole": {
+			func(r int, c fidelity.Cell) fake { return fake{gap: r == 2 && c.Gate == gate.Far && share(c, 5)} }, "new build",
+			false, "unmeasured",
+		},
+		"luck-in-the-last-repeat": {
+			func(r int, c fidelity.Cell) fake { return fake{miss: r == 3 && share(c, 60)} }, "new build", false, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := fidelity.Bless(p, repeats(p, row.behave), fidelity.Blessing{Reason: row.reason, CI: row.ci, Source: "s"})
+			_, _, err := fidelity.Bless(p, repeats(p, row.behave), fidelity.Blessing{
+				Reason: row.reason,
+				CI:     row.ci,
+				Source: "s",
+			})
 			refusal, refused := errors.AsType[*gate.RefusalError](err)
 			switch {
 			case row.rule == "" && err != nil:
@@ -163,7 +193,12 @@ func TestBlessRefuses(t *testing.T) {
 // A golden keeps every repeat, its reason and the server's fingerprint; without proof of hits it has no cache family.
 func TestWhatAGoldenKeeps(t *testing.T) {
 	_, p := whole(t)
-	server := fidelity.Server{Kind: "sglang", Version: "0.5", Hash: "ab", Fields: []endpoint.Field{{Name: "server_info.tp", Value: "4"}}}
+	server := fidelity.Server{
+		Kind:    "sglang",
+		Version: "0.5",
+		Hash:    "ab",
+		Fields:  []endpoint.Field{{Name: "server_info.tp", Value: "4"}},
+	}
 	runs := repeats(p, func(r int, c fidelity.Cell) fake {
 		return fake{shift: float64(r) / 100, cold: c.Arm == "warm" && share(c, 50)}
 	})
@@ -182,7 +217,8 @@ func TestWhatAGoldenKeeps(t *testing.T) {
 	for _, b := range g.Gate {
 		families = append(families, b.Family)
 	}
-	if !slices.Equal(families, []gate.Family{gate.Far, gate.Near, gate.Concurrency}) || g.Reason != "first" || g.Suite == "" {
+	if !slices.Equal(families, []gate.Family{gate.Far, gate.Near, gate.Concurrency}) || g.Reason != "first" ||
+		g.Suite == "" {
 		t.Errorf("families %v, reason %q, suite %q", families, g.Reason, g.Suite)
 	}
 	now := fidelity.Server{Hash: "cd", Fields: []endpoint.Field{{Name: "server_info.tp", Value: "8"}}}
@@ -190,7 +226,8 @@ func TestWhatAGoldenKeeps(t *testing.T) {
 		t.Errorf("differences of the servers: %q", d)
 	}
 	c := g.Cells["fidelity/recall/len-1024/depth-0.50"]
-	if len(c.Before) != 3 || *c.Before[1].Margin != 10.01 || c.Before[2].Class != "exact" || c.Positions[0].Margin != 10.03 {
+	if len(c.Before) != 3 || *c.Before[1].Margin != 10.01 || c.Before[2].Class != "exact" ||
+		c.Positions[0].Margin != 10.03 {
 		t.Errorf("repeats 1 to 3 and the baseline: %+v, %+v", c.Before, c.Positions)
 	}
 }

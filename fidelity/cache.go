@@ -72,7 +72,8 @@ func (r *CacheResult) judge(noise *Noise, reported bool, lost, won int) error {
 		r.Standing, r.Text = Absent, "no pair was measured"
 		return nil
 	case r.Proven == 0 && !reported:
-		r.Standing, r.Text = Absent, "not examined: the server does not report cached_tokens (vLLM: --enable-prompt-tokens-details, SGLang: --enable-cache-report)"
+		r.Standing, r.Text = Absent, "not examined: the server does not report cached_tokens (vLLM: "+
+			"--enable-prompt-tokens-details, SGLang: --enable-cache-report)"
 		return nil
 	case 2*r.Proven < r.Pairs:
 		r.Standing, r.Text = Inconclusive, "warm arm without hits: nothing is proven ("+proven+")"
@@ -82,7 +83,8 @@ func (r *CacheResult) judge(noise *Noise, reported bool, lost, won int) error {
 		r.Standing, r.Text = Held, "warm = cold ("+proven+")"
 		if len(r.Differ) > 0 {
 			r.Standing = Regressed
-			r.Text = fmt.Sprintf("warm differs from cold in %d of %d pairs, largest shift %s nat (%s)", len(r.Differ), r.Proven, nats(r.Worst.Size()), proven)
+			r.Text = fmt.Sprintf("warm differs from cold in %d of %d pairs, largest shift %s nat (%s)", len(r.Differ), r.Proven,
+				nats(r.Worst.Size()), proven)
 		}
 		return nil
 	}
@@ -91,7 +93,8 @@ func (r *CacheResult) judge(noise *Noise, reported bool, lost, won int) error {
 		return err
 	}
 	r.Standing = Held
-	r.Text = fmt.Sprintf("warm loses %d and wins %d of %d needles against cold (%s); texts differ in %d, which proves nothing while the server's own noise is unknown", lost, won, r.Proven, proven, len(r.Differ))
+	r.Text = fmt.Sprintf("warm loses %d and wins %d of %d needles against cold (%s); texts differ in %d, which proves "+
+		"nothing while the server's own noise is unknown", lost, won, r.Proven, proven, len(r.Differ))
 	switch {
 	case p < cacheAlpha:
 		r.Standing = Regressed

@@ -36,19 +36,23 @@ func TestCacheGate(t *testing.T) {
 		standing fidelity.Standing
 		words    string
 	}{
-		"equal":                     {healthy, exact, true, fidelity.Held, "warm = cold (hits proven 12/12)"},
-		"rounding":                  {warm(fake{shift: 1e-4}), exact, true, fidelity.Held, "warm = cold"},
-		"one-text-differs":          {someWarm(1, fake{warm: "48213."}), exact, true, fidelity.Regressed, "in 1 of 12 pairs"},
-		"margins-move":              {warm(fake{shift: 0.01}), exact, true, fidelity.Regressed, "largest shift 0.01 nat"},
-		"within-known-noise":        {warm(fake{shift: 0.02}), noisy, true, fidelity.Held, "warm = cold"},
-		"beyond-known-noise":        {warm(fake{shift: 0.05}), noisy, true, fidelity.Regressed, "12 of 12"},
-		"unknown-noise-texts":       {warm(fake{warm: "48213 it is"}), nil, true, fidelity.Held, "proves nothing"},
-		"unknown-noise-five-lost":   {someWarm(5, fake{miss: true}), nil, true, fidelity.Regressed, "loses 5"}, // 2^-5 < 0.05
-		"unknown-noise-four-lost":   {someWarm(4, fake{miss: true}), nil, true, fidelity.Inconclusive, "loses 4"},
-		"no-hit":                    {warm(fake{cold: true}), exact, true, fidelity.Inconclusive, "nothing is proven"},
-		"hits-not-reported":         {warm(fake{cold: true}), exact, false, fidelity.Absent, "--enable-cache-report"},
-		"nothing-measured":          {func(int, fidelity.Cell) fake { return fake{gap: true} }, exact, true, fidelity.Absent, "no pair"},
-		"unproven-pairs-are-no-hit": {someWarm(3, fake{cold: true, warm: "11111"}), exact, true, fidelity.Held, "hits proven 9/12"},
+		"equal":                   {healthy, exact, true, fidelity.Held, "warm = cold (hits proven 12/12)"},
+		"rounding":                {warm(fake{shift: 1e-4}), exact, true, fidelity.Held, "warm = cold"},
+		"one-text-differs":        {someWarm(1, fake{warm: "48213."}), exact, true, fidelity.Regressed, "in 1 of 12 pairs"},
+		"margins-move":            {warm(fake{shift: 0.01}), exact, true, fidelity.Regressed, "largest shift 0.01 nat"},
+		"within-known-noise":      {warm(fake{shift: 0.02}), noisy, true, fidelity.Held, "warm = cold"},
+		"beyond-known-noise":      {warm(fake{shift: 0.05}), noisy, true, fidelity.Regressed, "12 of 12"},
+		"unknown-noise-texts":     {warm(fake{warm: "48213 it is"}), nil, true, fidelity.Held, "proves nothing"},
+		"unknown-noise-five-lost": {someWarm(5, fake{miss: true}), nil, true, fidelity.Regressed, "loses 5"}, // 2^-5 < 0.05
+		"unknown-noise-four-lost": {someWarm(4, fake{miss: true}), nil, true, fidelity.Inconclusive, "loses 4"},
+		"no-hit":                  {warm(fake{cold: true}), exact, true, fidelity.Inconclusive, "nothing is proven"},
+		"hits-not-reported":       {warm(fake{cold: true}), exact, false, fidelity.Absent, "--enable-cache-report"},
+		"nothing-measured": {
+			func(int, fidelity.Cell) fake { return fake{gap: true} }, exact, true, fidelity.Absent, "no pair",
+		},
+		"unproven-pairs-are-no-hit": {
+			someWarm(3, fake{cold: true, warm: "11111"}), exact, true, fidelity.Held, "hits proven 9/12",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := fidelity.JudgeCache(script(plan, row.now), row.noise, row.reported)

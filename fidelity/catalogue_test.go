@@ -11,17 +11,19 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// losing are the faults that lose most needles at 512 tokens, so that the internal controls must see them without a golden.
+// losing are the faults that lose most needles at 512 tokens, so that the internal controls must see them without a
+// golden.
 var losing = []string{
-	"select-random", "select-last", "hadamard-on-q-only", "first-half-lost", "compressor-overlap-dropped", "output-rope-kept", "rope-other-pairing",
+	"select-random", "select-last", "hadamard-on-q-only", "first-half-lost", "compressor-overlap-dropped",
+	"output-rope-kept", "rope-other-pairing",
 }
 
 // unanswered are faults under which the model answers nothing: an engine error, and no recall to judge.
 var unanswered = []string{"hc-reads-past-end"}
 
-// TestCatalogueInTheModel serves nano-v4 with every fault of the catalogue that fits into it. Each MUST be a regression against the golden,
-// by needles or by margins, and the losing ones a fault without one. By default a slice runs, and TestFaults has seven more;
-// ASSAY_BUDGET=full runs all.
+// TestCatalogueInTheModel serves nano-v4 with every fault of the catalogue that fits into it. Each MUST be a regression
+// against the golden, by needles or by margins, and the losing ones a fault without one. By default a slice runs, and
+// TestFaults has seven more; ASSAY_BUDGET=full runs all.
 func TestCatalogueInTheModel(t *testing.T) {
 	long(t)
 	g, err := readGolden(familyOf("nano-v4"))
@@ -40,7 +42,12 @@ func TestCatalogueInTheModel(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			obs := observe(t, faulty(t, f.Name), "nano-v4", plan)
-			with, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Golden: g, Deterministic: true, Reported: true})
+			with, err := fidelity.Judge(plan, obs, fidelity.Context{
+				Budget:        fidelity.Standard,
+				Golden:        g,
+				Deterministic: true,
+				Reported:      true,
+			})
 			require.NoError(t, err)
 			t.Log(with.Verdict)
 			if slices.Contains(unanswered, f.Name) {
@@ -53,7 +60,11 @@ func TestCatalogueInTheModel(t *testing.T) {
 			if with.Code != suite.Regression {
 				t.Errorf("against the golden: code %d, %q", with.Code, with.Verdict)
 			}
-			without, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Deterministic: true, Reported: true})
+			without, err := fidelity.Judge(plan, obs, fidelity.Context{
+				Budget:        fidelity.Standard,
+				Deterministic: true,
+				Reported:      true,
+			})
 			require.NoError(t, err)
 			if slices.Contains(losing, f.Name) && without.Code != suite.Regression {
 				t.Errorf("without a golden: code %d, %q", without.Code, without.Verdict)

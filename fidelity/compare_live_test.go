@@ -28,10 +28,12 @@ func TestCompare(t *testing.T) {
 	isJob := suite.Job(t)
 	before, now := *compareBefore, *compareNow
 	if before == "" || now == "" {
-		suite.Usage(fmt.Errorf("compare needs two URLs or two run folders and got %q and %q: go tool mage compare http://host:30000 http://host:30001", before, now))
+		suite.Usage(fmt.Errorf("compare needs two URLs or two run folders and got %q and %q: go tool mage compare "+
+			"http://host:30000 http://host:30001", before, now))
 	}
 	if isURL(before) != isURL(now) {
-		suite.Usage(fmt.Errorf("compare needs two URLs or two run folders and got one of each, %q and %q: `go tool mage live` makes the run folder of a URL", before, now))
+		suite.Usage(fmt.Errorf("compare needs two URLs or two run folders and got one of each, %q and %q: `go tool mage "+
+			"live` makes the run folder of a URL", before, now))
 	}
 	if v, set := suite.Value("ASSAY_RESUME"); set {
 		suite.Usage(fmt.Errorf("ASSAY_RESUME=%q: a comparison cannot be continued, unset it", v))
@@ -49,7 +51,8 @@ func TestCompare(t *testing.T) {
 		dir, derr := suite.RunDir()
 		require.NoError(t, derr)
 		c, err = fidelity.Folders{
-			Before: before, Now: now, Dir: dir, Shown: suite.Shown, Out: os.Stdout, Style: report.StyleFor(os.Stdout), Result: suite.Record,
+			Before: before, Now: now, Dir: dir, Shown: suite.Shown, Out: os.Stdout, Style: report.StyleFor(os.Stdout),
+			Result: suite.Record,
 		}.Run()
 	}
 	if err == nil {
@@ -79,8 +82,10 @@ func versus(t *testing.T, before, now string) fidelity.Versus {
 		return c
 	}
 	v := fidelity.Versus{
-		Before: client(before), Now: client(now), Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
-		Shown: suite.Shown, Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record,
+		Before: client(before), Now: client(now), Secret: key, Haystack: userHaystack(t), Budget: budgetOf(),
+		Parallel: gentle,
+		Shown:    suite.Shown, Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(),
+		Result: suite.Record,
 	}
 	dir, err := suite.RunDir()
 	require.NoError(t, err)

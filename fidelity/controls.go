@@ -61,14 +61,22 @@ func Control(obs []Observation, lengths []int) (Controls, error) {
 		return c, err
 	}
 	if float64(len(obs)-measured) > unmeasuredShare*float64(len(obs)) {
-		return Controls{Standing: Inconclusive, Text: fmt.Sprintf("%d of %d cells unmeasured", len(obs)-measured, len(obs))}, nil
+		return Controls{Standing: Inconclusive, Text: fmt.Sprintf("%d of %d cells unmeasured", len(obs)-measured, len(obs))},
+			nil
 	}
 	half := lengths[len(lengths)/2:]
 	hits, of := count(obs, func(o Observation) bool { return o.Cell.Family == Recall && o.Cell.Tokens >= half[0] })
 	if of > 0 && float64(hits) >= controlHigh*float64(of) {
-		return Controls{Standing: Held, Text: fmt.Sprintf("%d of %d found at %d tokens and more; no control differs", hits, of, half[0])}, nil
+		return Controls{
+			Standing: Held,
+			Text:     fmt.Sprintf("%d of %d found at %d tokens and more; no control differs", hits, of, half[0]),
+		}, nil
 	}
-	return Controls{Standing: Inconclusive, Text: fmt.Sprintf("%d of %d found at %d tokens and more: neither enough for a pass nor a clear loss against the controls", hits, of, half[0])}, nil
+	return Controls{
+		Standing: Inconclusive,
+		Text: fmt.Sprintf("%d of %d found at %d tokens and more: neither enough for a pass nor a clear loss against "+
+			"the controls", hits, of, half[0]),
+	}, nil
 }
 
 func splitsOf(lengths []int) []split {
@@ -111,7 +119,8 @@ func worstSplit(obs []Observation, splits []split) (Controls, bool, error) {
 		bestP = p
 		best = Controls{
 			Standing: Regressed, Where: s.where,
-			Text:   fmt.Sprintf("recall lost %s: %d of %d found, against %d of %d %s, p %s", s.far, c, m, a, n, s.near, pvalue(p)),
+			Text: fmt.Sprintf("recall lost %s: %d of %d found, against %d of %d %s, p %s", s.far, c, m, a, n, s.near,
+				pvalue(p)),
 			Rivals: "a model too weak for this length, unless it is known to do better",
 		}
 	}
@@ -143,7 +152,8 @@ func floor(obs []Observation, lengths []int) (Controls, bool, error) {
 	}
 	return Controls{
 		Standing: Regressed, Where: "everywhere",
-		Text:   fmt.Sprintf("recall lost at every length: %d of %d found, %d of %d in prompts of up to %d tokens, while %d of %d answers are well-formed codes", hits, of, easy, easyOf, lengths[0], formed, of),
+		Text: fmt.Sprintf("recall lost at every length: %d of %d found, %d of %d in prompts of up to %d tokens, while %d "+
+			"of %d answers are well-formed codes", hits, of, easy, easyOf, lengths[0], formed, of),
 		Rivals: "a wrong chat template, or a model that cannot copy a code from a few sentences",
 	}, true, nil
 }

@@ -22,7 +22,9 @@ func TestControls(t *testing.T) {
 	}{
 		"healthy": {healthy, fidelity.Held, "", ""},
 		"select-random": {func(i int, c fidelity.Cell) fake {
-			return fake{miss: far(c) && i%8 != 0 || c.Family == fidelity.Window && c.Arm != fidelity.Repeated && c.Arm != fidelity.Short}
+			return fake{
+				miss: far(c) && i%8 != 0 || c.Family == fidelity.Window && c.Arm != fidelity.Repeated && c.Arm != fidelity.Short,
+			}
 		}, fidelity.Regressed, "length", "found when repeated, lost when alone"},
 		"select-last": {func(_ int, c fidelity.Cell) fake {
 			return fake{miss: far(c) && c.Depth < 0.75 || c.Arm == fidelity.Start}
@@ -30,15 +32,22 @@ func TestControls(t *testing.T) {
 		"first-half-lost": {func(_ int, c fidelity.Cell) fake {
 			return fake{miss: c.Family == fidelity.Recall && c.Depth <= 0.5 || c.Arm == fidelity.Start}
 		}, fidelity.Regressed, "distance", "start lost, tail and repeats found"},
-		"compressor-overlap-dropped": {first(79, fake{miss: true}), fidelity.Regressed, "everywhere", "not even a short prompt"},
+		"compressor-overlap-dropped": {
+			first(79, fake{miss: true}), fidelity.Regressed, "everywhere", "not even a short prompt",
+		},
 		"window-on-every-layer": {func(_ int, c fidelity.Cell) fake {
-			return fake{miss: c.Family == fidelity.Recall && c.Depth < 1 && c.Tokens > 128 || c.Family == fidelity.Window && c.Arm != fidelity.Tail && c.Arm != fidelity.Short}
+			return fake{
+				miss: c.Family == fidelity.Recall && c.Depth < 1 && c.Tokens > 128 ||
+					c.Family == fidelity.Window && c.Arm != fidelity.Tail && c.Arm != fidelity.Short,
+			}
 		}, fidelity.Regressed, "length", "only the last sentences are read"},
 
 		"three-misses": {first(3, fake{miss: true}), fidelity.Held, "", ""},
 		"evenly-weak":  {func(i int, _ fidelity.Cell) fake { return fake{miss: i%2 == 0} }, fidelity.Inconclusive, "", ""},
-		"all-denials":  {func(int, fidelity.Cell) fake { return fake{miss: true, class: "denial"} }, fidelity.Regressed, "everywhere", ""},
-		"all-junk":     {first(79, fake{miss: true, class: "junk"}), fidelity.Regressed, "everywhere", ""},
+		"all-denials": {
+			func(int, fidelity.Cell) fake { return fake{miss: true, class: "denial"} }, fidelity.Regressed, "everywhere", "",
+		},
+		"all-junk": {first(79, fake{miss: true, class: "junk"}), fidelity.Regressed, "everywhere", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obs := script(plan, row.now)
@@ -66,7 +75,8 @@ func TestControlsNeedNumbers(t *testing.T) {
 	plan := standard(t).Only(func(c fidelity.Cell) bool {
 		return c.Family == fidelity.Recall && (c.Tokens == 128 || c.Tokens == 4096) && c.Depth < 0.5
 	})
-	c, err := fidelity.Control(script(plan, func(_ int, c fidelity.Cell) fake { return fake{miss: c.Tokens > 128} }), plan.Lengths)
+	c, err := fidelity.Control(script(plan, func(_ int, c fidelity.Cell) fake { return fake{miss: c.Tokens > 128} }),
+		plan.Lengths)
 	require.NoError(t, err)
 	if c.Standing != fidelity.Inconclusive {
 		t.Errorf("%s (%s) from four cells, want inconclusive", c.Standing, c.Text)
@@ -75,8 +85,11 @@ func TestControlsNeedNumbers(t *testing.T) {
 
 func TestWindowCounts(t *testing.T) {
 	plan := standard(t)
-	w := fidelity.JudgeWindow(script(plan, func(_ int, c fidelity.Cell) fake { return fake{miss: c.ID == "fidelity/window/start/r-2"} }))
-	if want := "tail 4/4 · just inside 4/4 · start 3/4 · repeated x8 4/4 · short 4/4"; w.Counts != want || w.Words != "" {
+	w := fidelity.JudgeWindow(script(plan, func(_ int, c fidelity.Cell) fake {
+		return fake{miss: c.ID == "fidelity/window/start/r-2"}
+	}))
+	if want := "tail 4/4 · just inside 4/4 · start 3/4 · repeated x8 4/4 · short 4/4"; w.Counts != want ||
+		w.Words != "" {
 		t.Errorf("got %q in words %q, want %q and none", w.Counts, w.Words, want)
 	}
 	w = fidelity.JudgeWindow(nil)

@@ -36,9 +36,9 @@ func gateOf(c Cell) gate.Family {
 }
 
 // fill adds the gate's families to a plan. The order of a family's cells is the same in every budget: those that smoke
-// asks, those that standard adds, the reserve, each filled up with further cells to what the gate looks at. So a golden of
-// one budget serves the smaller ones. Within a tier cells stand in the order of a hash, so that any first part of it is
-// a sample of all lengths and depths.
+// asks, those that standard adds, the reserve, each filled up with further cells to what the gate looks at. So a golden
+// of one budget serves the smaller ones. Within a tier cells stand in the order of a hash, so that any first part of it
+// is a sample of all lengths and depths.
 func (p *Plan) fill(b Budget, window int, tiers map[Budget][]Cell) {
 	unit := 128
 	if window > 8192 {
@@ -135,8 +135,8 @@ func (x *further) cells(planned map[string]bool) []Cell {
 	}
 }
 
-// at is the i-th of them. Depths are the fractional parts of i times the golden ratio, which fill the interval evenly at
-// every i (Weyl 1916).
+// at is the i-th of them. Depths are the fractional parts of i times the golden ratio, which fill the interval evenly
+// at every i (Weyl 1916).
 func (x *further) at(i int) []Cell {
 	_, depth := divide(float64(i) * 0.6180339887498949)
 	switch x.family {

@@ -62,10 +62,19 @@ func TestFaults(t *testing.T) {
 			plan := planOf(t, budget, keep)
 			obs := observe(t, m, "nano-v4", plan)
 
-			with, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Golden: g, Deterministic: true, Reported: true})
+			with, err := fidelity.Judge(plan, obs, fidelity.Context{
+				Budget:        fidelity.Standard,
+				Golden:        g,
+				Deterministic: true,
+				Reported:      true,
+			})
 			require.NoError(t, err)
 			t.Log(with.Golden)
-			without, err := fidelity.Judge(plan, obs, fidelity.Context{Budget: fidelity.Standard, Deterministic: true, Reported: true})
+			without, err := fidelity.Judge(plan, obs, fidelity.Context{
+				Budget:        fidelity.Standard,
+				Deterministic: true,
+				Reported:      true,
+			})
 			require.NoError(t, err)
 			t.Log(without.Verdict)
 
@@ -83,7 +92,8 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the median of the moved cells is under %g nat: %v", row.lowest, moved)
 			}
 			if row.loses && (without.Code != suite.Regression || !strings.Contains(row.where, without.Controls.Where)) {
-				t.Errorf("without a golden: code %d by %q, want a fault by %q: %q", without.Code, without.Controls.Where, row.where, without.Verdict)
+				t.Errorf("without a golden: code %d by %q, want a fault by %q: %q", without.Code, without.Controls.Where, row.where,
+					without.Verdict)
 			}
 			if !row.loses && without.Code == suite.Regression {
 				t.Errorf("no needle is lost to %s, yet the controls say %q", row.fault, without.Verdict)

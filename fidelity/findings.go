@@ -64,7 +64,8 @@ func (j Job) finding(o Observation, golden *Golden, jd Judgement) report.Finding
 	if s, ok := shiftByID(jd)[o.Cell.ID]; ok && o.Hit {
 		f.Class = "moved"
 		f.Claim = "margins MUST be those of the golden within the recorded noise"
-		f.Got = fmt.Sprintf("the right code, with margins moved by %s and top log-probabilities by %s nat in the median (allowed %s)", nats(s.Margin), nats(s.Top), nats(jd.Golden.Threshold))
+		f.Got = fmt.Sprintf("the right code, with margins moved by %s and top log-probabilities by %s nat in the median "+
+			"(allowed %s)", nats(s.Margin), nats(s.Top), nats(jd.Golden.Threshold))
 	}
 	return f
 }
@@ -80,7 +81,14 @@ func (j Job) cases(d *Done, golden *Golden) []report.Case {
 	}
 	var out []report.Case
 	for _, o := range d.Observations {
-		c := report.Case{ID: o.Cell.ID, Claim: o.Cell.Claim, Outcome: report.Pass, Seconds: o.Seconds, Type: o.Class, Output: o.Curl}
+		c := report.Case{
+			ID:      o.Cell.ID,
+			Claim:   o.Cell.Claim,
+			Outcome: report.Pass,
+			Seconds: o.Seconds,
+			Type:    o.Class,
+			Output:  o.Curl,
+		}
 		want, isPaired := paired(o, golden)
 		s, isMoved := moved[o.Cell.ID]
 		failed := d.Judgement.Code == suite.Regression
@@ -121,7 +129,8 @@ func diagnosis(d *Done, golden *Golden) report.Fact {
 	case lost:
 		f.Text = "needles are lost here and there; no place in the context stands out"
 	case jd.Golden != nil && jd.Golden.Margins == Regressed && jd.Golden.Overall == Regressed:
-		f.Text = "no needle is lost, but the model computes other numbers: a scale, a bound, a precision or another checkpoint"
+		f.Text = "no needle is lost, but the model computes other numbers: a scale, a bound, a precision or another " +
+			"checkpoint"
 	default:
 		f.Text = jd.Cache.Text
 	}
@@ -176,5 +185,6 @@ func onset(d *Done) string {
 	case still == 0:
 		return fmt.Sprintf("margins move at every length, from %d tokens on", moves)
 	}
-	return fmt.Sprintf("margins stand still up to %d tokens and move from %d on: something that only longer contexts exercise", still, moves)
+	return fmt.Sprintf("margins stand still up to %d tokens and move from %d on: something that only longer contexts "+
+		"exercise", still, moves)
 }

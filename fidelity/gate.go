@@ -114,7 +114,14 @@ func (g *Golden) gated(p Plan, reported bool) gate.Golden {
 		if b.Family == gate.Cache && !reported {
 			continue
 		}
-		base := gate.Baseline{Family: b.Family, Unstable: b.Unstable, Recall: b.Recall, Margins: b.Margins, AA: b.AA, Cells: map[string]gate.Outcome{}}
+		base := gate.Baseline{
+			Family:   b.Family,
+			Unstable: b.Unstable,
+			Recall:   b.Recall,
+			Margins:  b.Margins,
+			AA:       b.AA,
+			Cells:    map[string]gate.Outcome{},
+		}
 		for _, id := range b.Stable {
 			c, ok := g.Cells[id]
 			if !ok || !planned[id] {
@@ -169,7 +176,8 @@ func (c Comparison) String() string {
 	}
 	s := fmt.Sprintf("%s: %d lost, %d won of %d pairs", c.Overall, len(c.Lost), len(c.Won), c.Pairs)
 	if len(c.Shifts) > 0 {
-		s += fmt.Sprintf("; margins moved in %d of %d cells, median %s nat (allowed %s)", len(c.Moved), len(c.Shifts), nats(c.Median.Size()), nats(c.Threshold))
+		s += fmt.Sprintf("; margins moved in %d of %d cells, median %s nat (allowed %s)", len(c.Moved), len(c.Shifts),
+			nats(c.Median.Size()), nats(c.Threshold))
 	} else {
 		s += "; no margins to compare"
 	}

@@ -62,7 +62,11 @@ func script(p fidelity.Plan, behave func(i int, c fidelity.Cell) fake) []fidelit
 			o.Answer = f.warm
 		}
 		for _, digit := range "48213" {
-			o.Positions = append(o.Positions, fidelity.Position{Token: string(digit), Margin: 10 + f.shift, Top: []float64{-0.0001, -10 - f.shift, -11 - f.shift}})
+			o.Positions = append(o.Positions, fidelity.Position{
+				Token:  string(digit),
+				Margin: 10 + f.shift,
+				Top:    []float64{-0.0001, -10 - f.shift, -11 - f.shift},
+			})
 			if f.miss {
 				o.Positions[0].Margin = -2
 				break
@@ -132,12 +136,16 @@ func TestExactGate(t *testing.T) {
 		"unmeasured-beyond-5-pct": {first(5, fake{gap: true}), fidelity.Held, fidelity.Inconclusive, 0},
 		"unmeasured-within-5-pct": {first(3, fake{gap: true}), fidelity.Held, fidelity.Held, 0},
 		"other-prompts-pair-not":  {first(79, fake{other: true}), fidelity.Absent, fidelity.Absent, 0},
-		"gaps-hide-no-fault":      {func(i int, _ fidelity.Cell) fake { return fake{gap: i < 40, shift: 0.05} }, fidelity.Regressed, fidelity.Regressed, 0},
+		"gaps-hide-no-fault": {
+			func(i int, _ fidelity.Cell) fake { return fake{gap: i < 40, shift: 0.05} }, fidelity.Regressed, fidelity.Regressed,
+			0,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := judge(t, plan, script(plan, row.now), g)
 			if c.Overall != row.overall || c.Margins != row.margins || len(c.Lost) != row.lost {
-				t.Errorf("margins %s, overall %s, %d lost; want %s, %s, %d\n%s", c.Margins, c.Overall, len(c.Lost), row.margins, row.overall, row.lost, c)
+				t.Errorf("margins %s, overall %s, %d lost; want %s, %s, %d\n%s", c.Margins, c.Overall, len(c.Lost), row.margins,
+					row.overall, row.lost, c)
 			}
 		})
 	}
@@ -198,7 +206,8 @@ func TestGoldenRoundTrip(t *testing.T) {
 			t.Errorf("position %s was read as %+v", bad, p)
 		}
 	}
-	if _, err := fidelity.ParseGolden("fidelity/old", map[string]any{}); err == nil || !strings.Contains(err.Error(), "bless again") {
+	if _, err := fidelity.ParseGolden("fidelity/old", map[string]any{}); err == nil ||
+		!strings.Contains(err.Error(), "bless again") {
 		t.Errorf("a golden of an earlier version must be refused with the fix, got %v", err)
 	}
 }
@@ -213,27 +222,45 @@ func TestVerdicts(t *testing.T) {
 		code   suite.Code
 		words  string
 	}{
-		"healthy":                   {healthy, true, suite.Pass, "no fault found"},
-		"healthy-no-golden":         {healthy, false, suite.Pass, "no fault found, no golden"},
-		"one-miss-no-golden":        {first(1, fake{miss: true}), false, suite.Pass, "no fault found, no golden"},
-		"far-lost":                  {lateLost, true, suite.Regression, "REGRESSED  far regressed: "},
-		"far-lost-no-golden":        {lateLost, false, suite.Regression, "fault  recall lost from 512 tokens"},
-		"margins-only":              {first(79, fake{shift: 0.05}), true, suite.Regression, "margins moved in 79 of 79 cells, median 0.05 nat (allowed 0.001); no needle lost"},
-		"warm-differs":              {func(_ int, c fidelity.Cell) fake { return fake{warm: map[string]string{"warm": "1"}[c.Arm]} }, true, suite.Regression, "fault  warm differs from cold in 12 of 12 pairs"},
-		"no-hits":                   {func(_ int, c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, true, suite.Inconclusive, "warm arm without hits"},
-		"request-failed":            {first(1, fake{class: "error", gap: false}), true, suite.ToolError, "engine error: 1 requests failed"},
+		"healthy":            {healthy, true, suite.Pass, "no fault found"},
+		"healthy-no-golden":  {healthy, false, suite.Pass, "no fault found, no golden"},
+		"one-miss-no-golden": {first(1, fake{miss: true}), false, suite.Pass, "no fault found, no golden"},
+		"far-lost":           {lateLost, true, suite.Regression, "REGRESSED  far regressed: "},
+		"far-lost-no-golden": {lateLost, false, suite.Regression, "fault  recall lost from 512 tokens"},
+		"margins-only": {
+			first(79, fake{shift: 0.05}), true, suite.Regression, "margins moved in 79 of 79 cells, median 0.05 nat (allowed " +
+				"0.001); no needle lost",
+		},
+		"warm-differs": {
+			func(_ int, c fidelity.Cell) fake { return fake{warm: map[string]string{"warm": "1"}[c.Arm]} }, true,
+			suite.Regression, "fault  warm differs from cold in 12 of 12 pairs",
+		},
+		"no-hits": {
+			func(_ int, c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, true, suite.Inconclusive,
+			"warm arm without hits",
+		},
+		"request-failed": {
+			first(1, fake{class: "error", gap: false}), true, suite.ToolError, "engine error: 1 requests failed",
+		},
 		"half-unmeasured":           {first(40, fake{gap: true}), true, suite.Inconclusive, "40 cells unmeasured"},
 		"half-unmeasured-no-golden": {first(40, fake{gap: true}), false, suite.Inconclusive, "40 of 79 cells unmeasured"},
-		"nothing-measured":          {first(79, fake{gap: true}), false, suite.Inconclusive, "nothing was measured on the grid"},
-		"tie":                       {first(1, fake{shift: 0.3}), true, suite.Inconclusive, "a tie that fell the other way"},
-		"other-prompts":             {first(79, fake{other: true}), true, suite.Pass, "no fault found, no golden"},
+		"nothing-measured": {
+			first(79, fake{gap: true}), false, suite.Inconclusive, "nothing was measured on the grid",
+		},
+		"tie":           {first(1, fake{shift: 0.3}), true, suite.Inconclusive, "a tie that fell the other way"},
+		"other-prompts": {first(79, fake{other: true}), true, suite.Pass, "no fault found, no golden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g *fidelity.Golden
 			if row.golden {
 				g = goldenOf(t, plan, script(plan, healthy))
 			}
-			j, err := fidelity.Judge(plan, script(plan, row.now), fidelity.Context{Budget: fidelity.Standard, Golden: g, Deterministic: true, Reported: true})
+			j, err := fidelity.Judge(plan, script(plan, row.now), fidelity.Context{
+				Budget:        fidelity.Standard,
+				Golden:        g,
+				Deterministic: true,
+				Reported:      true,
+			})
 			require.NoError(t, err)
 			if j.Code != row.code || !strings.Contains(j.Verdict, row.words) {
 				t.Errorf("code %d, %q; want %d with %q", j.Code, j.Verdict, row.code, row.words)

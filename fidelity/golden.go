@@ -120,7 +120,8 @@ func (p *Position) UnmarshalJSON(raw []byte) error {
 	}
 	m := positionLine.FindStringSubmatch(s)
 	if m == nil {
-		return fmt.Errorf("the position %q of a golden cannot be read: want a quoted token, =margin, a colon and log-probabilities", s)
+		return fmt.Errorf("the position %q of a golden cannot be read: want a quoted token, =margin, a colon and "+
+			"log-probabilities", s)
 	}
 	var out Position
 	var err error
@@ -145,7 +146,13 @@ func (p *Position) UnmarshalJSON(raw []byte) error {
 // Keep turns a measured observation into a golden cell. The top log-probabilities are kept for grid, window and cache
 // test; further cells are compared by margins.
 func Keep(o Observation) GoldenCell {
-	c := GoldenCell{Class: o.Class, Hit: o.Hit, Prompt: o.PromptSHA, Tokens: o.Tokens.N, Positions: slices.Clone(o.Positions)}
+	c := GoldenCell{
+		Class:     o.Class,
+		Hit:       o.Hit,
+		Prompt:    o.PromptSHA,
+		Tokens:    o.Tokens.N,
+		Positions: slices.Clone(o.Positions),
+	}
 	if o.Cell.Further {
 		for i := range c.Positions {
 			c.Positions[i].Top = nil
@@ -174,7 +181,8 @@ func ParseGolden(family string, cases map[string]any) (*Golden, error) {
 		}
 	}
 	if len(g.Gate) == 0 {
-		return nil, fmt.Errorf("golden %q has no %q with the gate's cells: it was made by an earlier version, bless again", family, HeaderID)
+		return nil, fmt.Errorf("golden %q has no %q with the gate's cells: it was made by an earlier version, bless again",
+			family, HeaderID)
 	}
 	return g, nil
 }
@@ -211,8 +219,8 @@ func Profile(haystack string, b Budget) string {
 	return Slug(haystack) + "-" + string(b)
 }
 
-// Profiles lists the budgets whose golden serves a run, best first: its own, then the larger ones, which hold its cells,
-// then the smaller ones, of which part of its cells can be paired.
+// Profiles lists the budgets whose golden serves a run, best first: its own, then the larger ones, which hold its
+// cells, then the smaller ones, of which part of its cells can be paired.
 func Profiles(b Budget) []Budget {
 	switch b {
 	case Smoke:

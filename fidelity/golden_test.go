@@ -53,7 +53,8 @@ func record(t *testing.T, family string, j fidelity.Job) {
 func write(t *testing.T, family, model string, p fidelity.Plan, obs []fidelity.Observation) {
 	t.Helper()
 	cases, _, err := fidelity.Bless(p.Only(wholePlan), [][]fidelity.Observation{obs}, fidelity.Blessing{
-		Reason: "what the shipped weights answer under the float64 operators", Exact: true, Server: fidelity.Server{Kind: "embedded"},
+		Reason: "what the shipped weights answer under the float64 operators", Exact: true,
+		Server: fidelity.Server{Kind: "embedded"},
 		Source: "float64 engine: TestRepeats wants two runs equal to the bit",
 	})
 	require.NoError(t, err)
@@ -62,8 +63,8 @@ func write(t *testing.T, family, model string, p fidelity.Plan, obs []fidelity.O
 	t.Logf("golden %s recorded", name)
 }
 
-// familyOf is the golden of a shipped model under the shipped haystack: of the fp32 model for every budget, of its twins
-// for the standard one.
+// familyOf is the golden of a shipped model under the shipped haystack: of the fp32 model for every budget, of its
+// twins for the standard one.
 func familyOf(model string) string {
 	b := fidelity.Standard
 	if model == "nano-v4" {

@@ -37,7 +37,9 @@ func observe(t testing.TB, m *nano.Model, name string, p fidelity.Plan) []fideli
 // flight is the pre-flight of the embedded server; TestMainJob shows that the real one says the same.
 func flight(name string) endpoint.Preflight {
 	f := endpoint.Preflight{Model: name, Window: endpoint.Count{N: contextWindow, Known: true}}
-	for _, n := range []string{"chat", "completions", "logprobs", "tokenize", "usage", "cached-tokens", "cache-salt", "window"} {
+	for _, n := range []string{
+		"chat", "completions", "logprobs", "tokenize", "usage", "cached-tokens", "cache-salt", "window",
+	} {
 		f.Features = append(f.Features, endpoint.Feature{Name: n, State: endpoint.Supported})
 	}
 	for i := range f.Features {
@@ -50,7 +52,12 @@ func flight(name string) endpoint.Preflight {
 
 func ask(t testing.TB, h http.RoundTripper, f endpoint.Preflight, p fidelity.Plan) []fidelity.Observation {
 	t.Helper()
-	c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Model: f.Model, Transport: h, Limits: endpoint.Limits{MaxTries: 1}})
+	c, err := endpoint.New(endpoint.Options{
+		BaseURL:   "http://engine.test",
+		Model:     f.Model,
+		Transport: h,
+		Limits:    endpoint.Limits{MaxTries: 1},
+	})
 	require.NoError(t, err)
 	a := &fidelity.Asker{Client: c, Flight: f, Haystack: haystack(t), RunNonce: "run", Parallel: 2}
 	require.NoError(t, a.Prepare(t.Context()))

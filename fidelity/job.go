@@ -21,23 +21,25 @@ type Job struct {
 	Haystack      *needle.Haystack
 	Budget        Budget
 	Parallel      int
-	Deterministic bool                                 // the engine repeats itself to the bit
-	Rate          float64                              // prompt tokens a second, for the time in the plan; 0: measured by the pre-flight
-	Repeats       int                                  // above 1: a blessing, the plan with its reserve so many times
-	CurlRoot      string                               // where the stored requests can be sent once the run is over; empty: the same server
-	Keep          func(Cell) bool                      // nil: the whole plan
-	Golden        func(family string) (*Golden, error) // nil golden: there is none
-	Record        string                               // the command that records one
-	Past          *Past                                // run to continue; nil: a new one
-	EveryCurl     bool                                 // print the line that asks again for every failing cell
-	Dir           string                               // run folder; empty: nothing is written
-	Shown         func(path string) string             // how the user reads a path; nil: as it is
-	Out           io.Writer                            // terminal
-	Live          io.Writer                            // progress; nil: none
-	Style         report.Style
-	Agree         func(question string) bool // asked before anything of the plan is sent; nil: go on
-	Result        func(suite.Result) error   // ledger; nil: none
-	Now           func() time.Time
+	Deterministic bool // the engine repeats itself to the bit
+	// prompt tokens a second, for the time in the plan; 0: measured by the pre-flight
+	Rate    float64
+	Repeats int // above 1: a blessing, the plan with its reserve so many times
+	// where the stored requests can be sent once the run is over; empty: the same server
+	CurlRoot  string
+	Keep      func(Cell) bool                      // nil: the whole plan
+	Golden    func(family string) (*Golden, error) // nil golden: there is none
+	Record    string                               // the command that records one
+	Past      *Past                                // run to continue; nil: a new one
+	EveryCurl bool                                 // print the line that asks again for every failing cell
+	Dir       string                               // run folder; empty: nothing is written
+	Shown     func(path string) string             // how the user reads a path; nil: as it is
+	Out       io.Writer                            // terminal
+	Live      io.Writer                            // progress; nil: none
+	Style     report.Style
+	Agree     func(question string) bool // asked before anything of the plan is sent; nil: go on
+	Result    func(suite.Result) error   // ledger; nil: none
+	Now       func() time.Time
 	// After runs when recall is judged, before anything of it is printed: where probes are asked and their diagnosis is
 	// put into d.Report.Facts. Its error ends the run without a judgement. Nil: nothing.
 	After func(ctx context.Context, d *Done) error
@@ -142,13 +144,15 @@ func (j Job) golden(model string) (*Golden, error) {
 
 func (j Job) settings(d Done) Settings {
 	return Settings{
-		Model: d.Flight.Model, Haystack: j.Haystack.Name + " " + j.Haystack.SHA256, Budget: j.Budget, Window: d.Flight.Window.N,
-		Suite: Version(), Server: d.Server,
+		Model: d.Flight.Model, Haystack: j.Haystack.Name + " " + j.Haystack.SHA256, Budget: j.Budget,
+		Window: d.Flight.Window.N,
+		Suite:  Version(), Server: d.Server,
 	}
 }
 
 func (j Job) question(d Done) string {
 	c := d.Plan.Cost()
 	return fmt.Sprintf("Send %d requests with %s prompt tokens to %s, model %s, at most %d at once?",
-		c.Requests*max(1, j.Repeats), thousands(c.Tokens*max(1, j.Repeats)), j.Client.Host(), d.Flight.Model, max(1, j.Parallel))
+		c.Requests*max(1, j.Repeats), thousands(c.Tokens*max(1, j.Repeats)), j.Client.Host(), d.Flight.Model,
+		max(1, j.Parallel))
 }

@@ -113,7 +113,8 @@ func (j *Judgement) regression() string {
 		parts = append(parts, fmt.Sprintf("recall: %d of %d lost", len(g.Lost)-len(g.Won), g.Hits))
 	}
 	if g.Exact && g.Margins == Regressed {
-		parts = append(parts, fmt.Sprintf("margins moved in %d of %d cells, median %s nat (allowed %s)", len(g.Moved), len(g.Shifts), nats(g.Median.Size()), nats(g.Threshold)))
+		parts = append(parts, fmt.Sprintf("margins moved in %d of %d cells, median %s nat (allowed %s)", len(g.Moved),
+			len(g.Shifts), nats(g.Median.Size()), nats(g.Threshold)))
 	}
 	if len(g.Lost) == 0 {
 		parts = append(parts, "no needle lost")
@@ -131,7 +132,8 @@ func (j *Judgement) inconclusive() string {
 	case len(g.Missing)+len(g.Unpaired) > 0 && !exact:
 		return fmt.Sprintf("%d cells unmeasured and %d without a golden of the same prompt", len(g.Missing), len(g.Unpaired))
 	case exact:
-		return fmt.Sprintf("margins moved in %d of %d cells only (largest %s nat at %s): a tie that fell the other way, or a fault of few rows", len(g.Moved), len(g.Shifts), nats(g.Moved[0].Size()), g.Moved[0].ID)
+		return fmt.Sprintf("margins moved in %d of %d cells only (largest %s nat at %s): a tie that fell the other way, or "+
+			"a fault of few rows", len(g.Moved), len(g.Shifts), nats(g.Moved[0].Size()), g.Moved[0].ID)
 	}
 	for _, f := range g.Gate.Families {
 		if f.Standing == g.Overall {

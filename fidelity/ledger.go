@@ -19,7 +19,13 @@ func (j Job) ledger(o Observation, repeat int, arm string) error {
 	if o.Hit {
 		hit = 1
 	}
-	r := suite.Result{Case: o.Cell.ID, Outcome: suite.Passed, Seconds: o.Seconds, Message: o.Class, Numbers: suite.Numbers{"hit": hit}}
+	r := suite.Result{
+		Case:    o.Cell.ID,
+		Outcome: suite.Passed,
+		Seconds: o.Seconds,
+		Message: o.Class,
+		Numbers: suite.Numbers{"hit": hit},
+	}
 	if o.Tokens.Known {
 		r.Numbers["prompt-tokens"] = float64(o.Tokens.N)
 	}
@@ -78,12 +84,23 @@ type verdict struct {
 // gates lists the verdicts of a run as cases. The golden decides where there is one; the controls are then
 // information and do not fail the run.
 func (jd Judgement) gates() []verdict {
-	out := []verdict{{"fidelity/gate/cache", "an answer from the cache MUST be the answer computed cold", gateOutcome(jd.Cache.Standing), jd.Cache.Text}}
+	out := []verdict{
+		{
+			"fidelity/gate/cache", "an answer from the cache MUST be the answer computed cold", gateOutcome(jd.Cache.Standing),
+			jd.Cache.Text,
+		},
+	}
 	decided := jd.Golden != nil && jd.Golden.Overall != Absent
 	if jd.Golden != nil {
-		out = append(out, verdict{"fidelity/gate/golden", "recall and margins MUST be those of the golden", gateOutcome(jd.Golden.Overall), jd.Golden.String() + "; " + jd.Golden.Gate.Sentence})
+		out = append(out, verdict{
+			"fidelity/gate/golden", "recall and margins MUST be those of the golden", gateOutcome(jd.Golden.Overall),
+			jd.Golden.String() + "; " + jd.Golden.Gate.Sentence,
+		})
 	}
-	controls := verdict{"fidelity/gate/controls", "recall MUST NOT depend on length or distance", gateOutcome(jd.Controls.Standing), jd.Controls.Text}
+	controls := verdict{
+		"fidelity/gate/controls", "recall MUST NOT depend on length or distance", gateOutcome(jd.Controls.Standing),
+		jd.Controls.Text,
+	}
 	if decided {
 		controls.outcome = suite.Skip
 		controls.text = "the golden decides; for information: " + controls.text

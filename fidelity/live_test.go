@@ -88,9 +88,11 @@ func inCI() bool {
 func mayBless() {
 	switch {
 	case strings.TrimSpace(*reason) == "":
-		suite.Usage(errors.New("no golden is made: a golden needs a reason, go tool mage bless -reason=\"why it is made or changed\""))
+		suite.Usage(errors.New("no golden is made: a golden needs a reason, go tool mage bless -reason=\"why it is made or " +
+			"changed\""))
 	case inCI():
-		suite.Usage(errors.New("no golden is made: this is CI, where a red gate would bless itself; make it by hand and commit it"))
+		suite.Usage(errors.New("no golden is made: this is CI, where a red gate would bless itself; make it by hand and " +
+			"commit it"))
 	}
 }
 
@@ -110,7 +112,12 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 		suite.Verdict(suite.Inconclusive, "not recorded: the server changed while it was asked: "+strings.Join(diff, "; "))
 		return
 	}
-	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{Reason: *reason, CI: inCI(), Server: d.Server, Source: "repeats on the server itself"})
+	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{
+		Reason: *reason,
+		CI:     inCI(),
+		Server: d.Server,
+		Source: "repeats on the server itself",
+	})
 	if err != nil {
 		suite.Verdict(suite.Inconclusive, "not recorded: "+err.Error())
 		return
@@ -128,7 +135,10 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 		prov.Notes = "recorded although the internal controls said: " + d.Judgement.Controls.Text
 		caution += "; caution: " + d.Judgement.Controls.Text
 	}
-	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{Provenance: prov, Cases: cases})
+	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{
+		Provenance: prov,
+		Cases:      cases,
+	})
 	if err != nil {
 		suite.Verdict(suite.UsageError, "not recorded: "+err.Error())
 		return

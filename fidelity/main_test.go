@@ -41,7 +41,8 @@ func TestMainJob(t *testing.T) {
 	}
 	require.NoError(t, err)
 	if d.Judgement.Code != suite.Pass || d.Judgement.Golden == nil || d.Judgement.Golden.Margins != fidelity.Held {
-		t.Errorf("verdict %q (code %d) on the shipped model; golden %v", d.Judgement.Verdict, d.Judgement.Code, d.Judgement.Golden)
+		t.Errorf("verdict %q (code %d) on the shipped model; golden %v", d.Judgement.Verdict, d.Judgement.Code,
+			d.Judgement.Golden)
 	}
 }
 

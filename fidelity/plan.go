@@ -48,7 +48,8 @@ type Cell struct {
 	Prompt  string      // ID of the prompt: cells with the same one send the same bytes
 }
 
-// Plan is what a run will send, and in Reserve what it may send besides. Pairs of cache cells stand next to each other, cold first.
+// Plan is what a run will send, and in Reserve what it may send besides. Pairs of cache cells stand next to each other,
+// cold first.
 type Plan struct {
 	Lengths []int // columns of the grid
 	Depths  []float64
@@ -132,7 +133,8 @@ func basePlan(b Budget, window int) (Plan, error) {
 		p.Lengths = append(p.Lengths, n)
 	}
 	if len(p.Lengths) == 0 {
-		return Plan{}, fmt.Errorf("the context window of %d tokens holds not even a prompt of %d and its answer: nothing can be planned", window, lengths[0])
+		return Plan{}, fmt.Errorf("the context window of %d tokens holds not even a prompt of %d and its answer: nothing "+
+			"can be planned", window, lengths[0])
 	}
 	for _, n := range p.Lengths {
 		for _, d := range p.Depths {
@@ -223,7 +225,8 @@ func cacheCells(tokens, repeat int) []Cell {
 				Needs:   []string{"cached-tokens"},
 				Cost:    suite.Cost{Requests: 1, Tokens: tokens},
 			},
-			Family: Cache, Tokens: tokens, Depth: depths[repeat%len(depths)], Arm: arm, Copies: 1, Repeat: repeat, Prompt: prompt,
+			Family: Cache, Tokens: tokens, Depth: depths[repeat%len(depths)], Arm: arm, Copies: 1, Repeat: repeat,
+			Prompt: prompt,
 		})
 	}
 	return out
@@ -249,8 +252,8 @@ func (p Plan) Count(f Family) int {
 	return n
 }
 
-// Only is the plan without the cells that keep refuses, and without a reserve; lengths and depths without a cell go too.
-// A kept warm cell needs its cold one.
+// Only is the plan without the cells that keep refuses, and without a reserve; lengths and depths without a cell go
+// too. A kept warm cell needs its cold one.
 func (p Plan) Only(keep func(Cell) bool) Plan {
 	out := p
 	out.Cells, out.Reserve, out.Order, out.Lengths, out.Depths = nil, nil, nil, nil, nil

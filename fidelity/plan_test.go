@@ -27,7 +27,10 @@ func TestPlanCounts(t *testing.T) {
 		t.Run(string(row.budget), func(t *testing.T) {
 			p, err := fidelity.NewPlan(row.budget, 8192)
 			require.NoError(t, err)
-			got := []int{p.Count(fidelity.Recall), p.Count(fidelity.Window), p.Count(fidelity.Cache), p.Count(fidelity.Extra) + p.Count(fidelity.Concurrency)}
+			got := []int{
+				p.Count(fidelity.Recall), p.Count(fidelity.Window), p.Count(fidelity.Cache),
+				p.Count(fidelity.Extra) + p.Count(fidelity.Concurrency),
+			}
 			if d := cmp.Diff([]int{row.grid, row.window, row.cache, row.further}, got); d != "" {
 				t.Errorf("grid, window, cache, further (-want +got):\n%s", d)
 			}
@@ -83,7 +86,9 @@ func TestPlanKeepsInsideTheWindow(t *testing.T) {
 			t.Errorf("%s needs %d tokens and an answer of up to 256, the window has 2048", c.ID, c.Tokens)
 		}
 	}
-	if d := cmp.Diff([]string{"length 2048 (context window 2048)", "length 4096 (context window 2048)", "cache length 2048 (context window 2048)"}, p.LeftOut); d != "" {
+	if d := cmp.Diff([]string{
+		"length 2048 (context window 2048)", "length 4096 (context window 2048)", "cache length 2048 (context window 2048)",
+	}, p.LeftOut); d != "" {
 		t.Errorf("left out (-want +got):\n%s", d)
 	}
 	if _, err := fidelity.NewPlan(fidelity.Standard, 200); err == nil || !strings.Contains(err.Error(), "200 tokens") {
@@ -115,7 +120,8 @@ func TestFamiliesOfThePlan(t *testing.T) {
 			for _, s := range p.Order {
 				order[b][s.Family] = append(order[b][s.Family], s.ID)
 				if unit[s.ID] != s.Family {
-					t.Errorf("window %d, %s: %s is of the family %q in the order and %q in its cell", window, b, s.ID, s.Family, unit[s.ID])
+					t.Errorf("window %d, %s: %s is of the family %q in the order and %q in its cell", window, b, s.ID, s.Family,
+						unit[s.ID])
 				}
 			}
 			for f, ids := range order[b] {

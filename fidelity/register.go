@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// Registered are all cells of servers with a short, a middling and a long context window; a window of less than a thousand
-// tokens has some of its own.
+// Registered are all cells of servers with a short, a middling and a long context window; a window of less than a
+// thousand tokens has some of its own.
 func init() {
 	seen := map[string]bool{}
 	for _, window := range []int{8192, 8200, 1 << 20} {
@@ -22,7 +22,10 @@ func init() {
 			}
 		}
 	}
-	suite.Register(suite.Case{ID: "fidelity/gate/compare", Claim: "what the first server answers the second MUST answer as well"})
+	suite.Register(suite.Case{
+		ID:    "fidelity/gate/compare",
+		Claim: "what the first server answers the second MUST answer as well",
+	})
 	for _, g := range (Judgement{Golden: &Comparison{}}).gates() {
 		suite.Register(suite.Case{ID: g.id, Claim: g.claim})
 	}

@@ -59,8 +59,10 @@ const longestKept = 4096
 
 func detailOf(o Observation, repeat int, arm string, redact func(string) string) (json.RawMessage, error) {
 	a := answer{
-		Repeat: repeat, Arm: arm, Class: o.Class, Wire: o.Wire, Gate: string(o.Cell.Gate), Hit: o.Hit, Measured: o.Measured, Formed: o.Formed,
-		Prompt: o.PromptSHA, Expected: o.Expected, Answer: head(redact(o.Answer)), Reasoning: head(redact(o.Reasoning)), Finish: o.Finish,
+		Repeat: repeat, Arm: arm, Class: o.Class, Wire: o.Wire, Gate: string(o.Cell.Gate), Hit: o.Hit, Measured: o.Measured,
+		Formed: o.Formed,
+		Prompt: o.PromptSHA, Expected: o.Expected, Answer: head(redact(o.Answer)), Reasoning: head(redact(o.Reasoning)),
+		Finish:    o.Finish,
 		Positions: o.Positions, Stored: o.Stored, Curl: o.Curl,
 	}
 	if o.Tokens.Known {
@@ -131,8 +133,10 @@ func ReadPast(folder string) (*Past, error) {
 
 func (a answer) observation(r suite.Result) Observation {
 	o := Observation{
-		Class: a.Class, Wire: a.Wire, Hit: a.Hit, Measured: a.Measured, Formed: a.Formed, Expected: a.Expected, Answer: a.Answer,
-		Reasoning: a.Reasoning, Finish: a.Finish, Positions: a.Positions, PromptSHA: a.Prompt, Seconds: r.Seconds, Stored: a.Stored, Curl: a.Curl,
+		Class: a.Class, Wire: a.Wire, Hit: a.Hit, Measured: a.Measured, Formed: a.Formed, Expected: a.Expected,
+		Answer:    a.Answer,
+		Reasoning: a.Reasoning, Finish: a.Finish, Positions: a.Positions, PromptSHA: a.Prompt, Seconds: r.Seconds,
+		Stored: a.Stored, Curl: a.Curl,
 	}
 	o.Cell.ID = r.Case
 	if a.Tokens != nil {
@@ -147,9 +151,9 @@ func (a answer) observation(r suite.Result) Observation {
 	return o
 }
 
-// answered returns what a repeat of a plan need not ask again: the cells of every unit all of whose cells have an answer.
-// A unit with a cell missing was in flight when the run ended, and is asked whole; so is what failed or was not measured
-// for want of room, since the server may have it now.
+// answered returns what a repeat of a plan need not ask again: the cells of every unit all of whose cells have an
+// answer. A unit with a cell missing was in flight when the run ended, and is asked whole; so is what failed or was not
+// measured for want of room, since the server may have it now.
 func (p *Past) answered(plan []Cell, repeat int) map[string]Observation {
 	if p == nil {
 		return nil
@@ -201,11 +205,13 @@ func (p *Past) fits(now Settings) error {
 		{"assay's version", was.Suite, now.Suite},
 	} {
 		if d.was != d.now {
-			return fmt.Errorf("%s cannot be continued, its %s was %q and is %q now: %w", p.Folder, d.what, d.was, d.now, ErrOtherRun)
+			return fmt.Errorf("%s cannot be continued, its %s was %q and is %q now: %w", p.Folder, d.what, d.was, d.now,
+				ErrOtherRun)
 		}
 	}
 	if was.Server.Hash != now.Server.Hash {
-		return fmt.Errorf("%s cannot be continued, the server is another one now (%s): %w", p.Folder, strings.Join(was.Server.Differences(now.Server), "; "), ErrOtherRun)
+		return fmt.Errorf("%s cannot be continued, the server is another one now (%s): %w", p.Folder,
+			strings.Join(was.Server.Differences(now.Server), "; "), ErrOtherRun)
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func ledgerJob(t *testing.T, url, dir string) fidelity.Job {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ledger.Close() })
 	return fidelity.Job{
-		Title: "child", Client: c, Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: parallel, Dir: dir, Out: t.Output(), Result: ledger.Append,
+		Title: "child", Client: c, Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: parallel, Dir: dir,
+		Out: t.Output(), Result: ledger.Append,
 	}
 }
 
@@ -70,7 +71,8 @@ func TestResumeAfterAKill(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestResumeChild$", "-assay.test.url="+srv.URL, "-assay.test.dir="+dir)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestResumeChild$", "-assay.test.url="+srv.URL,
+		"-assay.test.dir="+dir)
 	require.NoError(t, cmd.Start())
 	<-kill
 	require.NoError(t, cmd.Process.Kill())
@@ -85,7 +87,9 @@ func TestResumeAfterAKill(t *testing.T) {
 	require.NotEmpty(t, past.Answers, "the child was killed before its first answer")
 	raw, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.jsonl"), append(raw, `{"schema":1,"case":"fidelity/rec`...), 0o600)) // a line that was being written
+	// a line that was being written
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.jsonl"),
+		append(raw, `{"schema":1,"case":"fidelity/rec`...), 0o600))
 	e.mu.Lock()
 	first := prompts(e.chats)
 	e.before, e.chats = nil, nil
@@ -128,12 +132,14 @@ func TestResumeAfterAKill(t *testing.T) {
 		}
 	}
 	if restored == 0 || restored != d.Restored || len(twice) > parallel {
-		t.Errorf("%d answers restored (the job says %d), %d units asked in both runs; want some, and at most the %d in flight", restored, d.Restored, len(twice), parallel)
+		t.Errorf("%d answers restored (the job says %d), %d units asked in both runs; want some, and at most the %d in "+
+			"flight", restored, d.Restored, len(twice), parallel)
 	}
 	again, err := fidelity.ReadPast(next)
 	require.NoError(t, err)
 	if len(again.Answers) != len(d.Plan.Cells) {
-		t.Errorf("the second run's folder holds %d answers of %d: it could not be continued in its turn", len(again.Answers), len(d.Plan.Cells))
+		t.Errorf("the second run's folder holds %d answers of %d: it could not be continued in its turn", len(again.Answers),
+			len(d.Plan.Cells))
 	}
 	if d.Judgement.Code != suite.Pass {
 		t.Errorf("verdict %q", d.Judgement.Verdict)

@@ -16,8 +16,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// swaps are the variants whose effect on recall is on record: the mixing GEMM under its two reduced contracts, and every
-// fault of the catalogue that fits into the model.
+// swaps are the variants whose effect on recall is on record: the mixing GEMM under its two reduced contracts, and
+// every fault of the catalogue that fits into the model.
 func swaps(t testing.TB) []swap {
 	t.Helper()
 	out := []swap{
@@ -31,7 +31,9 @@ func swaps(t testing.TB) []swap {
 }
 
 // again are the swaps that every run executes on the slice; the others wait for ASSAY_BUDGET=full.
-var again = []string{"bf16-mix", "tf32-mix", "comb-transposed", "hc-norm-sqrt2", "routed-scaling-twice", "prefix-rows-stale"}
+var again = []string{
+	"bf16-mix", "tf32-mix", "comb-transposed", "hc-norm-sqrt2", "routed-scaling-twice", "prefix-rows-stale",
+}
 
 type swap struct {
 	name  string
@@ -83,7 +85,9 @@ func TestSwaps(t *testing.T) {
 	slice := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
 		return c.Family == fidelity.Recall && (c.Tokens == 128 && c.Depth == 0 || c.Tokens == 256 && c.Depth == 0.5)
 	})
-	grid := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return c.Family == fidelity.Recall && c.Tokens <= 2048 })
+	grid := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
+		return c.Family == fidelity.Recall && c.Tokens <= 2048
+	})
 
 	doc := golden.Doc{Provenance: provenance(t, "nano-v4"), Cases: map[string]any{}}
 	doc.Provenance.Generator = "fidelity.TestSwaps: oracle.Ops with one operator exchanged inside nano-v4"

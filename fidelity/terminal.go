@@ -69,9 +69,11 @@ func (j Job) planLines(d Done, flightTook time.Duration) []string {
 	}
 	further := p.Count(Extra) + p.Count(Concurrency)
 	lines := []string{fmt.Sprintf("%d grid cells + %d window + %d cache + %d further; %s prompt tokens; about %s%s",
-		p.Count(Recall), p.Count(Window), p.Count(Cache), further, thousands(cost.Tokens), duration(float64(cost.Tokens)/rate), on)}
+		p.Count(Recall), p.Count(Window), p.Count(Cache), further, thousands(cost.Tokens),
+		duration(float64(cost.Tokens)/rate), on)}
 	if j.Repeats > 1 {
-		lines = append(lines, fmt.Sprintf("all of it %d times: the first %d choose the stable cells, the last is the golden", j.Repeats, j.Repeats-1))
+		lines = append(lines, fmt.Sprintf("all of it %d times: the first %d choose the stable cells, the last is the golden",
+			j.Repeats, j.Repeats-1))
 	} else if n := len(p.Whole(j.Budget).Cells) - len(p.Cells); d.Golden != nil && n > 0 {
 		lines = append(lines, fmt.Sprintf("up to %d more if the golden gate cannot decide on these", n))
 	}
@@ -108,12 +110,16 @@ func (j Job) body(d *Done) {
 	}
 	r.Facts = append(r.Facts, after...)
 	if n := j.Client.Retries(); n > 0 {
-		r.Facts = append(r.Facts, report.Fact{Label: "retries", Text: fmt.Sprintf("%d requests were repeated after a transport failure before the first byte", n)})
+		r.Facts = append(r.Facts, report.Fact{
+			Label: "retries",
+			Text:  fmt.Sprintf("%d requests were repeated after a transport failure before the first byte", n),
+		})
 	}
 	if lines := againLines(d); j.EveryCurl && len(lines) > 0 {
 		const most = 6
 		if rest := len(lines) - most; rest > 0 {
-			lines = append(lines[:most], fmt.Sprintf("and %d more, one for each failing cell: requests/*.sh in the run folder, and in the report", rest))
+			lines = append(lines[:most], fmt.Sprintf("and %d more, one for each failing cell: requests/*.sh in the run "+
+				"folder, and in the report", rest))
 		}
 		r.Facts = append(r.Facts, report.Fact{Label: "again", Text: strings.Join(lines, "\n"), Verbatim: true})
 	}
@@ -198,7 +204,12 @@ func heatMap(p Plan, obs []Observation, golden *Golden, jd Judgement) report.Hea
 }
 
 func cellOf(o Observation, golden *Golden) report.Cell {
-	c := report.Cell{Case: o.Cell.ID, Class: o.Class, State: state(o), Title: fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 60))}
+	c := report.Cell{
+		Case:  o.Cell.ID,
+		Class: o.Class,
+		State: state(o),
+		Title: fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 60)),
+	}
 	if m, ok := o.MinMargin(); ok {
 		c.Margin = &m
 	}
@@ -239,7 +250,9 @@ func lengthTable(d *Done, golden *Golden) report.Table {
 				shifts = append(shifts, s.Size())
 			}
 		}
-		t.Rows = append(t.Rows, []string{fmt.Sprint(n), fmt.Sprint(hits), fmt.Sprint(of), medianText(margins), medianText(shifts)})
+		t.Rows = append(t.Rows, []string{
+			fmt.Sprint(n), fmt.Sprint(hits), fmt.Sprint(of), medianText(margins), medianText(shifts),
+		})
 	}
 	return t
 }

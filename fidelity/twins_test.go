@@ -64,7 +64,9 @@ func TestTwinsAreNotNano(t *testing.T) {
 	long(t)
 	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
-	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return c.Family == fidelity.Recall && c.Tokens == 128 })
+	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
+		return c.Family == fidelity.Recall && c.Tokens == 128
+	})
 	c, err := fidelity.Compare(observe(t, load(t, "nano-v4-mxfp4"), "nano-v4", plan), g)
 	require.NoError(t, err)
 	if c.Margins != fidelity.Regressed || len(c.Moved) != 5 {

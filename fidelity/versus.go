@@ -51,8 +51,8 @@ type Compared struct {
 	Report      report.Run
 }
 
-// Run surveys both servers, asks the plan of all three arms cell by cell, and what the gate wants besides. Its error says
-// that there is no verdict.
+// Run surveys both servers, asks the plan of all three arms cell by cell, and what the gate wants besides. Its error
+// says that there is no verdict.
 func (v Versus) Run(ctx context.Context) (Compared, error) {
 	if v.Shown == nil {
 		v.Shown = func(p string) string { return p }
@@ -111,7 +111,8 @@ func (v Versus) gatedOnly(p Plan, before, now endpoint.Survey, out *Compared) Pl
 		out.Notes = append(out.Notes, "the cache family is left out: not both servers report cached_tokens")
 	}
 	if before.State("cache-salt") != endpoint.Supported {
-		out.Notes = append(out.Notes, "no cache_salt: the first server answers its second look from its cache, so that its own noise looks smaller than it is")
+		out.Notes = append(out.Notes, "no cache_salt: the first server answers its second look from its cache, so that its "+
+			"own noise looks smaller than it is")
 	}
 	smoke := v.Budget == Smoke
 	keep := func(cells []Cell) []Cell {
@@ -139,7 +140,14 @@ func (v Versus) gatedOnly(p Plan, before, now endpoint.Survey, out *Compared) Pl
 // ask asks the plan, and then what the gate wants until it wants no more.
 func (v Versus) ask(ctx context.Context, out *Compared, p Plan, before, now endpoint.Preflight, nonce string) error {
 	arm := func(name string, c *endpoint.Client, f endpoint.Preflight) *Asker {
-		a := &Asker{Client: c.WithModel(f.Model), Flight: f, Haystack: v.Haystack, RunNonce: nonce + "-" + name, Parallel: 1, Arm: name + "/"}
+		a := &Asker{
+			Client:   c.WithModel(f.Model),
+			Flight:   f,
+			Haystack: v.Haystack,
+			RunNonce: nonce + "-" + name,
+			Parallel: 1,
+			Arm:      name + "/",
+		}
 		if v.Dir != "" {
 			a.Store = filepath.Join(v.Dir, "requests")
 			a.Shown = v.Shown(a.Store)
@@ -183,7 +191,11 @@ func (v Versus) stage(ctx context.Context, out *Compared, arms []*Asker, cells [
 	defer cancel(nil)
 	var bar *report.Progress
 	if v.Live != nil {
-		bar = report.NewProgress(v.Live, report.ProgressOptions{Label: "compare", Total: len(arms) * len(cells), Style: v.Style})
+		bar = report.NewProgress(v.Live, report.ProgressOptions{
+			Label: "compare",
+			Total: len(arms) * len(cells),
+			Style: v.Style,
+		})
 	}
 	defer bar.Done()
 	names := []string{ArmBefore, ArmNow, ArmAgain}
@@ -257,6 +269,10 @@ func (c *Compared) decide(order []gate.Slot, margins bool, b Budget) error {
 		return m
 	}
 	c.Order = order
-	c.Gate, err = gate.Compare(order, margins, gate.Arms{Before: outcomes(ArmBefore), Again: outcomes(ArmAgain), Now: outcomes(ArmNow)}, plan, gate.DefaultPolicy())
+	c.Gate, err = gate.Compare(order, margins, gate.Arms{
+		Before: outcomes(ArmBefore),
+		Again:  outcomes(ArmAgain),
+		Now:    outcomes(ArmNow),
+	}, plan, gate.DefaultPolicy())
 	return err
 }

@@ -91,7 +91,8 @@ func readArm(folder string) (armOf, error) {
 		return armOf{}, err
 	}
 	if len(p.Settings.Arms) > 0 {
-		return armOf{}, fmt.Errorf("%q is the folder of a comparison, give the folder of a `live` or `bless` run: %w", folder, ErrOtherRun)
+		return armOf{}, fmt.Errorf("%q is the folder of a comparison, give the folder of a `live` or `bless` run: %w", folder,
+			ErrOtherRun)
 	}
 	a := armOf{past: p}
 	for _, o := range p.Answers {
@@ -174,9 +175,12 @@ func (f Folders) common(was, is armOf, out *Compared) (order []gate.Slot, b Budg
 		}
 	}
 	if same == 0 {
-		return nil, "", fmt.Errorf("%s and %s have no prompt in common, so nothing can be paired (haystacks %q and %q): %w", f.Before, f.Now, a.Haystack, c.Haystack, ErrOtherRun)
+		return nil, "", fmt.Errorf("%s and %s have no prompt in common, so nothing can be paired (haystacks %q and %q): %w",
+			f.Before, f.Now, a.Haystack, c.Haystack, ErrOtherRun)
 	}
-	order = slices.DeleteFunc(slices.Clone(p.Order), func(s gate.Slot) bool { return !held[s.Family] || s.Family == gate.Cache && proven == 0 })
+	order = slices.DeleteFunc(slices.Clone(p.Order), func(s gate.Slot) bool {
+		return !held[s.Family] || s.Family == gate.Cache && proven == 0
+	})
 	if held[gate.Cache] && proven == 0 {
 		out.Notes = append(out.Notes, "the cache family is left out: not both runs prove a hit")
 	}

@@ -28,7 +28,11 @@ func farLost(q request) (int, string, string, string) {
 
 func clientOf(t *testing.T, e *engine) *endpoint.Client {
 	t.Helper()
-	c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Transport: handler{e}, Limits: endpoint.Limits{MaxTries: 1}})
+	c, err := endpoint.New(endpoint.Options{
+		BaseURL:   "http://engine.test",
+		Transport: handler{e},
+		Limits:    endpoint.Limits{MaxTries: 1},
+	})
 	require.NoError(t, err)
 	return c
 }
@@ -52,9 +56,19 @@ func TestCompareServers(t *testing.T) {
 		code        suite.Code
 		words       []string
 	}{
-		"healthy":        {&engine{version: "1"}, &engine{version: "1"}, suite.Pass, []string{"far held", "both fingerprints are the same", "the first server against itself: held"}},
-		"another-build":  {&engine{version: "1"}, &engine{version: "2"}, suite.Pass, []string{`version.version: "1", then "2"`}},
-		"faulty":         {&engine{version: "1"}, &engine{version: "2", answer: farLost}, suite.Regression, []string{"far regressed", "again    curl", "requests/now--"}},
+		"healthy": {
+			&engine{version: "1"}, &engine{version: "1"}, suite.Pass, []string{
+				"far held", "both fingerprints are the same", "the first server against itself: held",
+			},
+		},
+		"another-build": {
+			&engine{version: "1"}, &engine{version: "2"}, suite.Pass, []string{`version.version: "1", then "2"`},
+		},
+		"faulty": {
+			&engine{version: "1"}, &engine{version: "2", answer: farLost}, suite.Regression, []string{
+				"far regressed", "again    curl", "requests/now--",
+			},
+		},
 		"better":         {&engine{answer: farLost}, &engine{}, suite.Pass, []string{"far held"}},
 		"both-weak":      {&engine{answer: farLost}, &engine{answer: farLost}, suite.Pass, []string{"far held"}},
 		"restless":       {&engine{answer: againLost}, &engine{}, suite.Inconclusive, []string{"against itself: regressed"}},
@@ -65,8 +79,12 @@ func TestCompareServers(t *testing.T) {
 			var out bytes.Buffer
 			var ledger []suite.Result
 			v := fidelity.Versus{
-				Before: clientOf(t, row.before), Now: clientOf(t, row.now), Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: 3,
-				Dir: t.TempDir(), Out: &out, Result: func(r suite.Result) error { ledger = append(ledger, r); return r.Validate() },
+				Before: clientOf(t, row.before), Now: clientOf(t, row.now), Haystack: haystack(t), Budget: fidelity.Smoke,
+				Parallel: 3,
+				Dir:      t.TempDir(), Out: &out, Result: func(r suite.Result) error {
+					ledger = append(ledger, r)
+					return r.Validate()
+				},
 			}
 			v.Style.Findings = 3
 			c, err := v.Run(t.Context())
@@ -80,7 +98,8 @@ func TestCompareServers(t *testing.T) {
 				}
 			}
 			for id, o := range c.Arms[fidelity.ArmBefore] {
-				if a, n := c.Arms[fidelity.ArmAgain][id], c.Arms[fidelity.ArmNow][id]; a.PromptSHA != o.PromptSHA || n.PromptSHA != o.PromptSHA {
+				if a, n := c.Arms[fidelity.ArmAgain][id],
+					c.Arms[fidelity.ArmNow][id]; a.PromptSHA != o.PromptSHA || n.PromptSHA != o.PromptSHA {
 					t.Errorf("%s was asked in other words: %s, %s, %s", id, o.PromptSHA, a.PromptSHA, n.PromptSHA)
 				}
 			}
@@ -104,7 +123,10 @@ func TestCompareFolders(t *testing.T) {
 		return dir
 	}
 	same := func(*fidelity.Job) {}
-	healthy, again, faulty := run(&engine{version: "1"}, same), run(&engine{version: "1"}, same), run(&engine{version: "2", answer: farLost}, same)
+	healthy, again, faulty := run(&engine{version: "1"}, same), run(&engine{version: "1"}, same), run(&engine{
+		version: "2",
+		answer:  farLost,
+	}, same)
 	blessed := run(&engine{version: "1"}, func(j *fidelity.Job) { j.Repeats = 4 })
 	other := run(&engine{}, func(j *fidelity.Job) {
 		h, err := needle.Open("generated", 1, 20_000)
@@ -132,7 +154,8 @@ func TestCompareFolders(t *testing.T) {
 		})
 	}
 	for name, pair := range map[string][2]string{"other-prompts": {healthy, other}, "no-run": {healthy, t.TempDir()}} {
-		if _, err := (fidelity.Folders{Before: pair[0], Now: pair[1], Out: &bytes.Buffer{}}).Run(); !errors.Is(err, fidelity.ErrOtherRun) {
+		if _, err := (fidelity.Folders{Before: pair[0], Now: pair[1], Out: &bytes.Buffer{}}).Run(); !errors.Is(err,
+			fidelity.ErrOtherRun) {
 			t.Errorf("%s: got %v, want ErrOtherRun", name, err)
 		}
 	}
@@ -145,7 +168,11 @@ func TestJobAgainstItsGolden(t *testing.T) {
 	j.Repeats = 4
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
-	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{Reason: "first build", Server: d.Server, Source: "test"})
+	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{
+		Reason: "first build",
+		Server: d.Server,
+		Source: "test",
+	})
 	require.NoError(t, err)
 	raw, err := json.Marshal(cases)
 	require.NoError(t, err)
@@ -157,11 +184,19 @@ func TestJobAgainstItsGolden(t *testing.T) {
 		code   suite.Code
 		words  []string
 	}{
-		"unchanged":      {&engine{version: "1"}, suite.Pass, []string{"far held: 0 lost", "near held"}},
-		"another-build":  {&engine{version: "2"}, suite.Pass, []string{"changed since the golden", `version.version: "1", then "2"`}},
-		"no-log-probs":   {&engine{version: "1", noLogprobs: true}, suite.Inconclusive, []string{"right answers without a margin"}},
-		"faulty":         {&engine{version: "1", answer: farLost}, suite.Regression, []string{"far regressed: 10 lost", "again        curl"}},
-		"a-few-lost":     {&engine{version: "1", answer: someLost(4)}, suite.Regression, []string{"cells were asked besides the plan"}},
+		"unchanged": {&engine{version: "1"}, suite.Pass, []string{"far held: 0 lost", "near held"}},
+		"another-build": {
+			&engine{version: "2"}, suite.Pass, []string{"changed since the golden", `version.version: "1", then "2"`},
+		},
+		"no-log-probs": {
+			&engine{version: "1", noLogprobs: true}, suite.Inconclusive, []string{"right answers without a margin"},
+		},
+		"faulty": {
+			&engine{version: "1", answer: farLost}, suite.Regression, []string{"far regressed: 10 lost", "again        curl"},
+		},
+		"a-few-lost": {
+			&engine{version: "1", answer: someLost(4)}, suite.Regression, []string{"cells were asked besides the plan"},
+		},
 		"too-few-to-say": {&engine{version: "1", answer: someLost(24)}, suite.Pass, []string{"far held"}},
 	} {
 		t.Run(name, func(t *testing.T) {

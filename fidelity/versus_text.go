@@ -51,7 +51,8 @@ func (v Versus) head(out *Compared, p Plan, before, now endpoint.Survey, began t
 	}
 	cost := p.Cost()
 	r.Plan = []string{
-		fmt.Sprintf("%d cells of 3 arms: before, now, and before again; %s prompt tokens", len(p.Cells), thousands(3*cost.Tokens)),
+		fmt.Sprintf("%d cells of 3 arms: before, now, and before again; %s prompt tokens", len(p.Cells),
+			thousands(3*cost.Tokens)),
 		fmt.Sprintf("up to %d more of each if the gate cannot decide on these", len(p.Whole(v.Budget).Cells)-len(p.Cells)),
 	}
 	out.Report = r
@@ -82,7 +83,8 @@ func (c *Compared) conclude() {
 	switch {
 	case failed[ArmBefore]+failed[ArmAgain]+failed[ArmNow] > 0:
 		c.Code = suite.ToolError
-		c.Verdict = fmt.Sprintf("engine error: %d requests failed on the first server and %d on the second", failed[ArmBefore]+failed[ArmAgain], failed[ArmNow])
+		c.Verdict = fmt.Sprintf("engine error: %d requests failed on the first server and %d on the second",
+			failed[ArmBefore]+failed[ArmAgain], failed[ArmNow])
 	case c.Gate.Noisy:
 		c.Code, c.Verdict = suite.Inconclusive, c.Gate.Sentence
 	case c.Gate.Overall == Regressed:
@@ -161,7 +163,14 @@ func (c *Compared) cases() []report.Case {
 		if !ok {
 			continue
 		}
-		r := report.Case{ID: s.ID, Claim: recallClaim, Outcome: report.Pass, Seconds: o.Seconds, Type: o.Class, Output: o.Curl}
+		r := report.Case{
+			ID:      s.ID,
+			Claim:   recallClaim,
+			Outcome: report.Pass,
+			Seconds: o.Seconds,
+			Type:    o.Class,
+			Output:  o.Curl,
+		}
 		switch {
 		case !o.Measured:
 			r.Outcome, r.Message = report.NotMeasured, o.Class
@@ -203,5 +212,10 @@ func (c *Compared) record(result func(suite.Result) error) error {
 	if result == nil {
 		return nil
 	}
-	return result(suite.Result{Case: "fidelity/gate/compare", Outcome: gateOutcome(c.Gate.Overall), Optional: true, Message: c.Gate.Sentence})
+	return result(suite.Result{
+		Case:     "fidelity/gate/compare",
+		Outcome:  gateOutcome(c.Gate.Overall),
+		Optional: true,
+		Message:  c.Gate.Sentence,
+	})
 }

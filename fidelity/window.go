@@ -11,7 +11,9 @@ type WindowVerdict struct {
 	Words  string // what the pattern says; empty when every arm was found
 }
 
-var armNames = map[string]string{Tail: "tail", Inside: "just inside", Start: "start", Repeated: "repeated x8", Short: "short"}
+var armNames = map[string]string{
+	Tail: "tail", Inside: "just inside", Start: "start", Repeated: "repeated x8", Short: "short",
+}
 
 // JudgeWindow reads the pattern of the five arms. An arm is found from three quarters of its repeats,
 // lost up to one quarter, mixed in between. The signatures are those of the fault table in docs/sources.md ("By
@@ -57,11 +59,13 @@ func windowWords(s map[string]string) string {
 	case is("lost", Short):
 		return "not even a short prompt is answered: the loss is no matter of where the needle stands"
 	case is("found", Tail, Inside, Repeated, Short) && s[Start] != "found":
-		return "start lost, tail and repeats found: the far path reads the recent part of the context only (selection of the last k, a lost early part, or a window on every layer with its edge before the repeats)"
+		return "start lost, tail and repeats found: the far path reads the recent part of the context only (selection of " +
+			"the last k, a lost early part, or a window on every layer with its edge before the repeats)"
 	case is("found", Tail, Short) && is("lost", Inside, Start, Repeated):
 		return "only the last sentences are read: a sliding window on every layer, the far path does nothing"
 	case is("found", Repeated, Short) && is("lost", Start):
-		return "found when repeated, lost when alone, at the tail too: what is selected does not depend on what is asked (random or mis-scored selection)"
+		return "found when repeated, lost when alone, at the tail too: what is selected does not depend on what is asked " +
+			"(random or mis-scored selection)"
 	case is("found", Short) && is("lost", Tail, Inside, Start, Repeated):
 		return "found in a short prompt only: the long context as such is lost"
 	}

@@ -31,7 +31,10 @@ func TestTheWireOfTheEmbeddedServer(t *testing.T) {
 	require.NoError(t, err)
 	both := func(stream bool) (chat, complete endpoint.Answer) {
 		s := endpoint.Sampling{Model: "nano-v4", MaxTokens: 16, TopLogprobs: 20, Stream: stream}
-		chat, err := c.Chat(t.Context(), endpoint.ChatRequest{Messages: []endpoint.Message{{Role: "user", Content: text}}, Sampling: s})
+		chat, err := c.Chat(t.Context(), endpoint.ChatRequest{
+			Messages: []endpoint.Message{{Role: "user", Content: text}},
+			Sampling: s,
+		})
 		require.NoError(t, err)
 		complete, err = c.Complete(t.Context(), endpoint.CompletionRequest{IDs: ids, Sampling: s})
 		require.NoError(t, err)
@@ -49,7 +52,9 @@ func TestTheWireOfTheEmbeddedServer(t *testing.T) {
 	if d := cmp.Diff(complete, completeStreamed); d != "" {
 		t.Errorf("completion, whole against streamed:\n%s", d)
 	}
-	if chat.Text != "48213" || complete.Text != "48213" || chat.Finish != "stop" || !chat.Usage.Cached.Known || chat.Usage.Prompt.N != len(ids) {
-		t.Errorf("chat %q, completion %q, finish %q, usage %+v; want 48213 twice, stop and %d prompt tokens", chat.Text, complete.Text, chat.Finish, chat.Usage, len(ids))
+	if chat.Text != "48213" || complete.Text != "48213" || chat.Finish != "stop" || !chat.Usage.Cached.Known ||
+		chat.Usage.Prompt.N != len(ids) {
+		t.Errorf("chat %q, completion %q, finish %q, usage %+v; want 48213 twice, stop and %d prompt tokens", chat.Text,
+			complete.Text, chat.Finish, chat.Usage, len(ids))
 	}
 }

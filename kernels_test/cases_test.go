@@ -20,8 +20,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/inside"
 )
 
-// TestCases judges the built-in candidates, or the worker of ASSAY_CANDIDATE, by every case. As a job (go tool mage kernels) it
-// prints the table and writes report.html, junit.xml and a repro for each failure.
+// TestCases judges the built-in candidates, or the worker of ASSAY_CANDIDATE, by every case. As a job (go tool mage
+// kernels) it prints the table and writes report.html, junit.xml and a repro for each failure.
 func TestCases(t *testing.T) {
 	shard, err := suite.ParseShard(value("ASSAY_SHARD"))
 	require.NoError(t, err)
@@ -42,7 +42,9 @@ func TestCases(t *testing.T) {
 			t.Run(f.Slug, func(t *testing.T) {
 				for _, c := range s.Cases() {
 					if c.Family.Op == f.Op && shard.Has(c.ID) {
-						t.Run(strings.TrimPrefix(c.ID, "kernels/"+f.Slug+"/"), func(t *testing.T) { one(t, o, s, c, under, hello.Name, tables) })
+						t.Run(strings.TrimPrefix(c.ID, "kernels/"+f.Slug+"/"), func(t *testing.T) {
+							one(t, o, s, c, under, hello.Name, tables)
+						})
 					}
 				}
 			})
@@ -66,13 +68,16 @@ var rhoRules = golden.All(golden.Factor(1.5, "rho tables keep two digits and com
 
 func provenance(test string) golden.Provenance {
 	return golden.Provenance{
-		Generator: "kernels_test." + test, Seed: suite.RandDescription + ", the contract's segment left out; NormFloat64 (ziggurat)",
+		Generator: "kernels_test." + test, Seed: suite.RandDescription + ", the contract's segment left out; NormFloat64 " +
+			"(ziggurat)",
 		Source: "oracle in float64 and numerics' bounds (docs/sources.md); nano-v4 rows: fixtures/nano-v4",
 	}
 }
 
 // one judges one case as a subtest.
-func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string, tables map[string]any) {
+func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string,
+	tables map[string]any,
+) {
 	t.Helper()
 	r, err := o.One(t.Context(), s, c, under)
 	require.NoError(t, err)
@@ -91,7 +96,8 @@ func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under ben
 func result(t *testing.T, r kernels.Row, candidate string) suite.Result {
 	t.Helper()
 	detail := map[string]string{
-		"op": r.Case.Family.Op, "phase": r.Case.Kase.Phase, "contract": r.Case.Contract.Name, "path": r.Report.Path, "candidate": candidate,
+		"op": r.Case.Family.Op, "phase": r.Case.Kase.Phase, "contract": r.Case.Contract.Name, "path": r.Report.Path,
+		"candidate": candidate,
 	}
 	if len(r.Causes) > 0 {
 		detail["cause"] = r.Causes[0].Class
@@ -99,7 +105,9 @@ func result(t *testing.T, r kernels.Row, candidate string) suite.Result {
 	raw, err := json.Marshal(detail)
 	require.NoError(t, err)
 	return suite.Result{
-		Case: r.Case.ID, Outcome: r.Outcome, Message: r.Message, Seconds: r.Report.Seconds, Numbers: suite.Numbers{"rho-max": r.Report.Rho()}, Detail: raw,
+		Case: r.Case.ID, Outcome: r.Outcome, Message: r.Message, Seconds: r.Report.Seconds, Numbers: suite.Numbers{
+			"rho-max": r.Report.Rho(),
+		}, Detail: raw,
 	}
 }
 
@@ -128,7 +136,11 @@ func job(t *testing.T, o kernels.Options, under bench.Candidate, hello bench.Hel
 		}
 	}
 	style := report.StyleFor(os.Stdout)
-	bar := report.NewProgress(os.Stderr, report.ProgressOptions{Label: "kernels", Total: cases, Style: report.StyleFor(os.Stderr)})
+	bar := report.NewProgress(os.Stderr, report.ProgressOptions{
+		Label: "kernels",
+		Total: cases,
+		Style: report.StyleFor(os.Stderr),
+	})
 	o.Progress = func(string) { bar.Add(1) }
 	o.Saw = func(r kernels.Row) error { return suite.Record(result(t, r, hello.Name)) }
 	o.Declared = func(op string, d bench.Declared) {
@@ -165,7 +177,11 @@ func insideModel(t *testing.T, under bench.Candidate, hello bench.Hello) []kerne
 	if places == 0 {
 		return nil
 	}
-	bar := report.NewProgress(os.Stderr, report.ProgressOptions{Label: "inside", Total: o.Needles * (places + 1), Style: report.StyleFor(os.Stderr)})
+	bar := report.NewProgress(os.Stderr, report.ProgressOptions{
+		Label: "inside",
+		Total: o.Needles * (places + 1),
+		Style: report.StyleFor(os.Stderr),
+	})
 	defer bar.Done()
 	o.After = func() error { bar.Add(1); return nil }
 	lines, err := kernels.RunInside(t.Context(), under, o)

@@ -16,8 +16,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// A worker's contract MUST be found by itself: the sharpest that it meets in every case; a faulty one meets none and is refused
-// under one, with a cause and the known bug.
+// A worker's contract MUST be found by itself: the sharpest that it meets in every case; a faulty one meets none and is
+// refused under one, with a cause and the known bug.
 func TestContractsAreFound(t *testing.T) {
 	tf32, err := mhc.Built("tf32-rn")
 	require.NoError(t, err)
@@ -69,7 +69,8 @@ func TestReach(t *testing.T) {
 		`sparse_attention: prefill never reached "sm90 sparse": every call took "torch fallback"`,
 		"topk: extend is not offered, so nothing is known of it",
 	}, kernels.Reach([]kernels.Line{
-		line("sparse_attention", "prefill", 4, 0, "torch fallback"), line("sparse_attention", "decode", 4, 0, "sm90 sparse"), line("sparse_attention", "extend", 4, 0, "sm90 sparse"),
+		line("sparse_attention", "prefill", 4, 0, "torch fallback"), line("sparse_attention", "decode", 4, 0, "sm90 sparse"),
+		line("sparse_attention", "extend", 4, 0, "sm90 sparse"),
 		line("topk", "decode", 3, 0, "radix"), line("topk", "extend", 0, 3),
 		line("mhc_pre", "", 3, 0, "a"),
 		line("gqa_attention", "decode", 0, 3), line("gqa_attention", "prefill", 0, 3),

@@ -35,7 +35,8 @@ func (i Inside) String() string {
 	if i.Embedded {
 		sizes = " (embedded into V4-Flash's sizes)"
 	}
-	return fmt.Sprintf("%s inside nano-v4%s keeps %d of %d needles at %d tokens, the exact model %d; margins move by at most %.2g nats; %d calls",
+	return fmt.Sprintf("%s inside nano-v4%s keeps %d of %d needles at %d tokens, the exact model %d; margins move by at "+
+		"most %.2g nats; %d calls",
 		i.Op, sizes, i.Recall.Found, i.Recall.Of, i.Recall.Tokens, i.Exact.Found, i.Shift, i.Calls)
 }
 

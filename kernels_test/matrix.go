@@ -60,9 +60,11 @@ func Planted(row string) (bench.Suite, bench.Plant, error) {
 	return bench.Suite{}, bench.Plant{}, fmt.Errorf("no suite plants row %s of the fault catalogue", row)
 }
 
-// KillOutput runs a planted row through workers, one for each contract, on at most limit cases (0: all), production sizes left out. start turns a plant
-// into the worker that runs it. The first killing case, by ID, is diagnosed.
-func KillOutput(ctx context.Context, row faults.Row, limit int, start func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error)) (Killed, error) {
+// KillOutput runs a planted row through workers, one for each contract, on at most limit cases (0: all), production
+// sizes left out. start turns a plant into the worker that runs it. The first killing case, by ID, is diagnosed.
+func KillOutput(ctx context.Context, row faults.Row, limit int,
+	start func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error),
+) (Killed, error) {
 	k := Killed{ID: row.ID, Slug: row.Slug, KilledBy: row.KilledBy, Suite: row.Suite, CauseTrue: row.Class}
 	s, p, err := Planted(row.ID)
 	if err != nil {
@@ -123,8 +125,8 @@ func (k *Killed) run(ctx context.Context, c bench.Case, under bench.Candidate) e
 	return nil
 }
 
-// others says what cosine (0.999), torch's allclose for bf16 (rtol 1.6e-2, atol 1e-5) and DeepGEMM's calc_diff (1e-3) say of
-// the output that decided.
+// others says what cosine (0.999), torch's allclose for bf16 (rtol 1.6e-2, atol 1e-5) and DeepGEMM's calc_diff (1e-3)
+// say of the output that decided.
 func (k *Killed) others(b *bench.Bench, r bench.Report) {
 	f, _ := r.First()
 	for _, e := range b.Expected {
@@ -152,8 +154,8 @@ func allClose(got, want []float64) bool {
 	return true
 }
 
-// KillModel runs a row's state or address model: its cases find the fault in the faulty model and none in the corrected one,
-// which is an error here.
+// KillModel runs a row's state or address model: its cases find the fault in the faulty model and none in the corrected
+// one, which is an error here.
 func KillModel(row faults.Row) (Killed, error) {
 	k := Killed{ID: row.ID, Slug: row.Slug, KilledBy: row.KilledBy, Suite: row.Suite, CauseTrue: row.Class}
 	for _, m := range state.Models() {

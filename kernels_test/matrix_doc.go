@@ -9,7 +9,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// Survivors lists the rows that nothing would stop if a suite were removed: those with fewer than two killing cases left.
+// Survivors lists the rows that nothing would stop if a suite were removed: those with fewer than two killing cases
+// left.
 func Survivors(rows []Killed, without string) []string {
 	var out []string
 	for _, k := range rows {
@@ -32,8 +33,8 @@ type InsideLength struct {
 	Margin, Shift     float64 // medians, nats
 }
 
-// MatrixDoc is docs/kill-matrix.md. inside is what the faults that fit into the model do to recall and margins there, by fault and
-// length.
+// MatrixDoc is docs/kill-matrix.md. inside is what the faults that fit into the model do to recall and margins there,
+// by fault and length.
 func MatrixDoc(rows []Killed, inside []InsideLength) string {
 	byRow := map[string]faults.Row{}
 	for _, r := range faults.Catalogue() {
@@ -59,20 +60,26 @@ func MatrixDoc(rows []Killed, inside []InsideLength) string {
 	}
 	fmt.Fprintf(&b, `# The kill matrix
 
-Generated from goldens/kernels/kill-matrix.json by kernels_test.TestKillMatrixDoc; do not edit. Every row is a public bug, reduced
-to one fault (oracle/faults/catalogue_rows.go) and planted: %d rows in kernels that are run through the worker protocol (%s), %d in
+Generated from goldens/kernels/kill-matrix.json by kernels_test.TestKillMatrixDoc; do not edit. Every row is a `+
+		`public bug, reduced
+to one fault (oracle/faults/catalogue_rows.go) and planted: %d rows in kernels that are run through the worker `+
+		`protocol (%s), %d in
 models of state or addresses (oracle/faults/state), %d that only a device can show. Repeat with
 %s.
 
-The class of a row was written down before the diagnosis was tuned. It is named first for %d of %d output rows, and is among the answers
-for %d. On the case that kills a row first, cosine (0.999) passes %d of %d faults, allclose for bf16 %d, calc_diff (1e-3) %d.
+The class of a row was written down before the diagnosis was tuned. It is named first for %d of %d output rows, `+
+		`and is among the answers
+for %d. On the case that kills a row first, cosine (0.999) passes %d of %d faults, allclose for bf16 %d, `+
+		`calc_diff (1e-3) %d.
 
 | row | fault | killed by | cases | gate | cause named | rivals | true | cosine | allclose | calc_diff |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-`, counts[faults.Output], faults.Output, counts[faults.StateModel], counts[faults.DeviceOnly], "`ASSAY_BUDGET=full go test ./kernels_test -run TestKillMatrix -timeout 30m`",
+`, counts[faults.Output], faults.Output, counts[faults.StateModel], counts[faults.DeviceOnly],
+		"`ASSAY_BUDGET=full go test ./kernels_test -run TestKillMatrix -timeout 30m`",
 		first, of, among, passes["cosine"], of, passes["allclose"], passes["calc_diff"])
 	for _, k := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d of %d | %s | %s | %s | %s | %s | %s | %s |\n", k.ID, k.Slug, where(k), len(k.Cases), k.Ran,
+		fmt.Fprintf(&b, "| %s | %s | %s | %d of %d | %s | %s | %s | %s | %s | %s | %s |\n", k.ID, k.Slug, where(k),
+			len(k.Cases), k.Ran,
 			k.Gate, k.CauseNamed, strings.Join(k.Rivals, ", "), k.CauseTrue, k.Cosine, k.AllClose, k.CalcDiff)
 	}
 	b.WriteString("\n## Without a suite\n\n")
@@ -110,7 +117,9 @@ func insideDoc(inside []InsideLength) string {
 		byFault[l.Fault][l.Tokens] = l
 	}
 	slices.Sort(tokens)
-	b.WriteString("\n## Inside nano-v4\n\nFaults of operators and of carried state, served by the model (goldens/fidelity/swap.json): needles found, and the median shift of their margins in nats, by\nlength of the prompt. Most lose nothing: recall alone would pass them.\n\n| fault | row |")
+	b.WriteString("\n## Inside nano-v4\n\nFaults of operators and of carried state, served by the model " +
+		"(goldens/fidelity/swap.json): needles found, and the median shift of their margins in nats, by\nlength of the " +
+		"prompt. Most lose nothing: recall alone would pass them.\n\n| fault | row |")
 	for _, n := range tokens {
 		fmt.Fprintf(&b, " %d |", n)
 	}

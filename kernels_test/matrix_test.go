@@ -22,9 +22,9 @@ const matrixFamily = "kernels/kill-matrix"
 // slice are the output rows that every run executes again; the others wait for ASSAY_BUDGET=full.
 var slice = []string{"A6", "H1", "P2", "R1", "S1"}
 
-// TestKillMatrix plants every row of the fault catalogue: output rows through the worker protocol, the others in their models.
-// Each MUST be stopped by at least two cases, an output row by one that does not list it, and the result is the committed one
-// exactly.
+// TestKillMatrix plants every row of the fault catalogue: output rows through the worker protocol, the others in their
+// models. Each MUST be stopped by at least two cases, an output row by one that does not list it, and the result is the
+// committed one exactly.
 func TestKillMatrix(t *testing.T) {
 	var mu sync.Mutex
 	cases := map[string]any{}
@@ -48,7 +48,8 @@ func TestKillMatrix(t *testing.T) {
 			})
 		}
 	})
-	golden.Assert(t, matrixFamily, golden.Doc{Provenance: provenance("TestKillMatrix"), Cases: cases}, golden.All(golden.Count("candidates and models are deterministic")))
+	golden.Assert(t, matrixFamily, golden.Doc{Provenance: provenance("TestKillMatrix"), Cases: cases},
+		golden.All(golden.Count("candidates and models are deterministic")))
 	golden.Orphans(t, matrixFamily, ids)
 }
 
@@ -57,10 +58,11 @@ func kill(t *testing.T, row faults.Row) (kernels.Killed, error) {
 	if row.KilledBy != faults.Output {
 		return kernels.KillModel(row)
 	}
-	return kernels.KillOutput(t.Context(), row, 0, func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error) {
-		c, _ := startWorker(t, workerLine(t, s.Name, p.Name, contract))
-		return c, nil
-	})
+	return kernels.KillOutput(t.Context(), row, 0,
+		func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error) {
+			c, _ := startWorker(t, workerLine(t, s.Name, p.Name, contract))
+			return c, nil
+		})
 }
 
 // matrix is the committed matrix in the catalogue's order.
@@ -84,8 +86,8 @@ func matrix(t *testing.T) []kernels.Killed {
 	return out
 }
 
-// The diagnosis MUST name the class that the catalogue gave the row beforehand for at least 80 % of the output rows, and have
-// it among its answers for at least 95 %.
+// The diagnosis MUST name the class that the catalogue gave the row beforehand for at least 80 % of the output rows,
+// and have it among its answers for at least 95 %.
 func TestCausesAreNamed(t *testing.T) {
 	first, among, of := 0, 0, 0
 	for _, k := range matrix(t) {
@@ -109,7 +111,8 @@ func TestCausesAreNamed(t *testing.T) {
 	assert.GreaterOrEqual(t, 100*among, 95*of)
 }
 
-// Without a suite exactly its rows MUST survive: none is killed twice by accident, and the test says which would be lost.
+// Without a suite exactly its rows MUST survive: none is killed twice by accident, and the test says which would be
+// lost.
 func TestEverySuiteIsNeeded(t *testing.T) {
 	rows := matrix(t)
 	suites := map[string]bool{}
@@ -154,7 +157,15 @@ func insideModelByLength(t *testing.T) []kernels.InsideLength {
 				Shift  float64 `json:"median-shift-nats"`
 			}
 			require.NoError(t, json.Unmarshal(value, &row), id)
-			out = append(out, kernels.InsideLength{Fault: fault.Name, Row: fault.Row, Tokens: tokens, Found: row.Found, Of: row.Of, Margin: row.Margin, Shift: row.Shift})
+			out = append(out, kernels.InsideLength{
+				Fault:  fault.Name,
+				Row:    fault.Row,
+				Tokens: tokens,
+				Found:  row.Found,
+				Of:     row.Of,
+				Margin: row.Margin,
+				Shift:  row.Shift,
+			})
 		}
 	}
 	return out

@@ -14,8 +14,8 @@ const (
 	pictureCols = 96
 )
 
-// Pictures draws the residuals of a failed output: |got − want| / bound over its rows (the first axis) and all else as columns,
-// so that tiles and pages are seen.
+// Pictures draws the residuals of a failed output: |got − want| / bound over its rows (the first axis) and all else
+// as columns, so that tiles and pages are seen.
 func Pictures(b *bench.Bench, r bench.Report) []report.Picture {
 	f, bad := r.First()
 	if !bad {

@@ -33,7 +33,10 @@ func (o Outcome) Report() report.Run {
 		Tables:   []report.Table{table(lines, o.absent())},
 	}
 	if o.Hello.Name != "" {
-		run.Identity = slices.Insert(run.Identity, 0, report.Fact{Label: "candidate", Text: strings.TrimSpace(o.Hello.Name + " " + o.Hello.Version + " on " + o.Hello.Device)})
+		run.Identity = slices.Insert(run.Identity, 0, report.Fact{
+			Label: "candidate",
+			Text:  strings.TrimSpace(o.Hello.Name + " " + o.Hello.Version + " on " + o.Hello.Device),
+		})
 	}
 	for _, d := range o.Declared {
 		run.Facts = append(run.Facts, report.Fact{Label: "contract", Text: d})
@@ -46,7 +49,8 @@ func (o Outcome) Report() report.Run {
 	}
 	for _, r := range o.Rows {
 		run.Cases = append(run.Cases, report.Case{
-			ID: r.Case.ID, Claim: r.Case.Claim, Outcome: report.Outcome(r.Outcome), Seconds: r.Report.Seconds, Message: r.Message, Type: r.Report.Gate(), Text: r.Text,
+			ID: r.Case.ID, Claim: r.Case.Claim, Outcome: report.Outcome(r.Outcome), Seconds: r.Report.Seconds,
+			Message: r.Message, Type: r.Report.Gate(), Text: r.Text,
 		})
 		if r.Outcome == suite.Failed || r.Outcome == suite.Errored {
 			run.Findings = append(run.Findings, finding(r))
@@ -76,13 +80,26 @@ func (o Outcome) Verdict() report.Verdict {
 	}
 	switch {
 	case count[suite.Failed] > 0:
-		return report.Verdict{Code: int(suite.Regression), Text: fmt.Sprintf("fault: %d of %d cases differ from the operator", count[suite.Failed], len(o.Rows)-count[suite.Skip])}
+		return report.Verdict{
+			Code: int(suite.Regression),
+			Text: fmt.Sprintf("fault: %d of %d cases differ from the operator", count[suite.Failed],
+				len(o.Rows)-count[suite.Skip]),
+		}
 	case count[suite.Errored] > 0:
-		return report.Verdict{Code: int(suite.ToolError), Text: fmt.Sprintf("tool error: the candidate broke in %d of %d cases", count[suite.Errored], len(o.Rows)-count[suite.Skip])}
+		return report.Verdict{
+			Code: int(suite.ToolError),
+			Text: fmt.Sprintf("tool error: the candidate broke in %d of %d cases", count[suite.Errored],
+				len(o.Rows)-count[suite.Skip]),
+		}
 	case count[suite.Passed] == 0:
-		return report.Verdict{Code: int(suite.Inconclusive), Text: "inconclusive: no case ran; the operators that assay knows are in adapters/README.md"}
+		return report.Verdict{
+			Code: int(suite.Inconclusive),
+			Text: "inconclusive: no case ran; the operators that assay knows are in adapters/README.md",
+		}
 	case count[suite.Skip] > 0:
-		return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases; %d calls were not offered", count[suite.Passed], count[suite.Skip])}
+		return report.Verdict{
+			Text: fmt.Sprintf("equivalent in %d cases; %d calls were not offered", count[suite.Passed], count[suite.Skip]),
+		}
 	}
 	return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases", count[suite.Passed])}
 }
@@ -90,12 +107,16 @@ func (o Outcome) Verdict() report.Verdict {
 func table(lines []Line, absent []string) report.Table {
 	t := report.Table{
 		Title: "operators", Terminal: true,
-		Head: []string{"operator", "phase", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "cause"},
-		Note: "worst rho: the largest |got - want| / bound, at most 1 for an accepted output; ratio: rms error over that of the emulated contract; us and GB/s: medians by the candidate's own clock",
+		Head: []string{
+			"operator", "phase", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "cause",
+		},
+		Note: "worst rho: the largest |got - want| / bound, at most 1 for an accepted output; ratio: rms error over that " +
+			"of the emulated contract; us and GB/s: medians by the candidate's own clock",
 	}
 	for _, l := range lines {
 		t.Rows = append(t.Rows, []string{
-			l.Op, l.Phase, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed + l.Errors), number(l.Rho), number(l.Ratio),
+			l.Op, l.Phase, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed + l.Errors), number(l.Rho),
+			number(l.Ratio),
 			number(l.Microseconds), number(l.GBs), l.Verdict(), l.Cause,
 		})
 	}
@@ -115,7 +136,8 @@ func number(v float64) string {
 
 func finding(r Row) report.Finding {
 	f := report.Finding{
-		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message, Shape: labelled(r.Text, "shape"), Expected: labelled(r.Text, "want"),
+		Case: r.Case.ID, Class: r.Report.Gate(), State: report.Lost, Claim: r.Case.Claim, Got: r.Message,
+		Shape: labelled(r.Text, "shape"), Expected: labelled(r.Text, "want"),
 		Again: r.Case.Again(), Pictures: r.Pictures,
 	}
 	if got := labelled(r.Text, "got"); got != "" {

@@ -40,8 +40,9 @@ type Row struct {
 	Bytes    int // read and written by one call
 }
 
-// Run judges a candidate, nil for the built-in ones, by every case that the options keep. For a worker the contract of each
-// operator is found first, and its cases alone run. An error says that the run broke; a wrong kernel is in the rows.
+// Run judges a candidate, nil for the built-in ones, by every case that the options keep. For a worker the contract of
+// each operator is found first, and its cases alone run. An error says that the run broke; a wrong kernel is in the
+// rows.
 func Run(ctx context.Context, under bench.Candidate, o Options) ([]Row, error) {
 	if o.Suites == nil {
 		o.Suites = Suites()
@@ -102,8 +103,8 @@ func (o Options) cases(ctx context.Context, s bench.Suite, all []bench.Case, und
 	return rows, nil
 }
 
-// family judges one operator of a worker under the contract that it follows: the sharpest that its first rows meet, or a looser
-// one if that accepts every row which this one refuses.
+// family judges one operator of a worker under the contract that it follows: the sharpest that its first rows meet, or
+// a looser one if that accepts every row which this one refuses.
 func (o Options) family(ctx context.Context, s bench.Suite, f bench.Family, under bench.Candidate) ([]Row, error) {
 	h, err := under.Hello(ctx)
 	if err != nil {
@@ -129,7 +130,10 @@ func (o Options) family(ctx context.Context, s bench.Suite, f bench.Family, unde
 			return rows, err
 		}
 		if first := firstFailed(again); first == "" {
-			d = bench.Declared{Contract: looser, Why: fmt.Sprintf("%s is not met (%s), and this accepts every case", d.Contract, firstFailed(rows))}
+			d = bench.Declared{
+				Contract: looser,
+				Why:      fmt.Sprintf("%s is not met (%s), and this accepts every case", d.Contract, firstFailed(rows)),
+			}
 			rows = again
 			break
 		}
@@ -161,7 +165,9 @@ func firstFailed(rows []Row) string {
 }
 
 // looser finds the contracts further down the list that accept every row which this one refuses.
-func (o Options) looser(ctx context.Context, s bench.Suite, f bench.Family, contract string, rows []Row, under bench.Candidate) []string {
+func (o Options) looser(ctx context.Context, s bench.Suite, f bench.Family, contract string, rows []Row,
+	under bench.Candidate,
+) []string {
 	refused := map[string]bool{}
 	for _, r := range rows {
 		if r.Outcome == suite.Failed {

@@ -21,7 +21,8 @@ import (
 // Suites lists the suites, in the order of the table of operators.
 func Suites() []bench.Suite {
 	return []bench.Suite{
-		indexer.Suite(), topk.Suite(), sparse.Suite(), compressor.Suite(), dense.Suite(), mhc.Suite(), route.Suite(), gemm.Suite(), norm.Suite(),
+		indexer.Suite(), topk.Suite(), sparse.Suite(), compressor.Suite(), dense.Suite(), mhc.Suite(), route.Suite(),
+		gemm.Suite(), norm.Suite(),
 	}
 }
 

@@ -15,11 +15,12 @@ type Line struct {
 	Op, Phase                              string
 	Cases, Passed, Failed, Errors, Skipped int
 	Rho                                    float64 // the largest |got − want| / bound
-	Ratio                                  float64 // the largest rms error over the emulated contract's, 0 where no case has one
-	Microseconds, GBs                      float64 // medians by the candidate's clock, 0 where it gave none
-	Contract                               string
-	Cause                                  string // of the first failure
-	Paths                                  []string
+	// the largest rms error over the emulated contract's, 0 where no case has one
+	Ratio             float64
+	Microseconds, GBs float64 // medians by the candidate's clock, 0 where it gave none
+	Contract          string
+	Cause             string // of the first failure
+	Paths             []string
 }
 
 // Verdict of the line in a word.
@@ -99,8 +100,8 @@ func median(v []float64) float64 {
 	return v[len(v)/2]
 }
 
-// Reach says which phases of an operator never reached the kernel that its other phases ran, by what the candidate called
-// its paths, and which it does not offer at all.
+// Reach says which phases of an operator never reached the kernel that its other phases ran, by what the candidate
+// called its paths, and which it does not offer at all.
 func Reach(lines []Line) []string {
 	byOp := map[string][]Line{}
 	for _, l := range lines {
@@ -120,15 +121,16 @@ func Reach(lines []Line) []string {
 			case l.Passed+l.Failed == 0 && l.Skipped > 0:
 				out = append(out, fmt.Sprintf("%s: %s is not offered, so nothing is known of it", op, l.Phase))
 			case main != "" && len(l.Paths) > 0 && !slices.Contains(l.Paths, main):
-				out = append(out, fmt.Sprintf("%s: %s never reached %q: every call took %q", op, l.Phase, main, strings.Join(l.Paths, ", ")))
+				out = append(out, fmt.Sprintf("%s: %s never reached %q: every call took %q", op, l.Phase, main,
+					strings.Join(l.Paths, ", ")))
 			}
 		}
 	}
 	return out
 }
 
-// mainPath is the path that most phases name; of equals the one that the later phase names, since decode is what kernels are
-// written for first. Nothing where one phase alone ran.
+// mainPath is the path that most phases name; of equals the one that the later phase names, since decode is what
+// kernels are written for first. Nothing where one phase alone ran.
 func mainPath(phases []Line) string {
 	count := map[string]int{}
 	ran, last := 0, ""

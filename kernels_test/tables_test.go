@@ -26,9 +26,9 @@ func TestEveryCaseIsRegistered(t *testing.T) {
 	t.Logf("%d cases", len(ids))
 }
 
-// A case's inputs MUST follow from its ID: the same twice. Every operand, output and attribute MUST be in the operator's
-// table, every operand MUST lie somewhere with memory around it that nobody may read, and no floating-point operand may be 0
-// or 1 throughout in all cases of an operator: a kernel that drops it would pass.
+// A case's inputs MUST follow from its ID: the same twice. Every operand, output and attribute MUST be in the
+// operator's table, every operand MUST lie somewhere with memory around it that nobody may read, and no floating-point
+// operand may be 0 or 1 throughout in all cases of an operator: a kernel that drops it would pass.
 func TestInputs(t *testing.T) {
 	for _, s := range kernels.Suites() {
 		for _, f := range s.Families {
@@ -52,7 +52,9 @@ func TestInputs(t *testing.T) {
 					l := p.Layout[name]
 					padded[name] = padded[name] || l.Lead+l.Gap+l.Inner+l.Tail > 0
 					telling[name] = telling[name] || slices.ContainsFunc(o.Values, func(v float64) bool { return v != 0 && v != 1 })
-					require.True(t, slices.EqualFunc(o.Values, again.Operands[name].Values, func(a, b float64) bool { return a == b || a != a && b != b }), "%s: operand %q", c.ID, name)
+					require.True(t, slices.EqualFunc(o.Values, again.Operands[name].Values, func(a, b float64) bool {
+						return a == b || a != a && b != b
+					}), "%s: operand %q", c.ID, name)
 				}
 			}
 			for name := range seen {

@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// Through a worker process a candidate MUST get the same verdict, to the bit of every rho, as in this process: correct ones
-// and faulty ones, one of every suite.
+// Through a worker process a candidate MUST get the same verdict, to the bit of every rho, as in this process: correct
+// ones and faulty ones, one of every suite.
 func TestWorkerIsTheSameCandidate(t *testing.T) {
 	for _, s := range kernels.Suites() {
 		for _, c := range telling(t, s.Cases()) {
@@ -25,7 +25,8 @@ func TestWorkerIsTheSameCandidate(t *testing.T) {
 	}
 }
 
-// telling is one case of a suite, and those that use the rest of the protocol: other requests in the launch, graphs, repeats.
+// telling is one case of a suite, and those that use the rest of the protocol: other requests in the launch, graphs,
+// repeats.
 func telling(t *testing.T, all []bench.Case) []bench.Case {
 	t.Helper()
 	out, seen := []bench.Case{all[len(all)/2]}, map[string]bool{}

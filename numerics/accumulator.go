@@ -31,8 +31,8 @@ type Split struct {
 
 // Accumulator is how a kernel adds products. Two kinds exist:
 //
-// Scalar (Block 0): every product is rounded to Result fraction bits, every addition again, in Order. With
-// Result 23 this is fp32 (the loop is float32(a·b) + c), with 7 a true bf16 accumulator, which tensor cores do not have.
+// Scalar (Block 0): every product is rounded to Result fraction bits, every addition again, in Order. With Result 23
+// this is fp32 (the loop is float32(a·b) + c), with 7 a true bf16 accumulator, which tensor cores do not have.
 //
 // Block FMA (Block b > 0): b products and the incoming accumulator are aligned to the largest exponent among
 // them, each cut to Align fraction bits below it, added exactly, and the sum cut to Result fraction bits of its own
@@ -81,7 +81,8 @@ func (a Accumulator) Validate() error {
 	case a.Result < 1 || a.Result > 52:
 		return fmt.Errorf("the accumulator keeps %d result bits, want 1 to 52 (23 for fp32)", a.Result)
 	case a.Block < 0 || a.Block > 0 && (a.Align < 1 || a.Align+bits.Len(uint(a.Block)) > 58):
-		return fmt.Errorf("a block of %d products aligned to %d fraction bits does not fit 64-bit integers, want at most 58 bits together", a.Block, a.Align)
+		return fmt.Errorf("a block of %d products aligned to %d fraction bits does not fit 64-bit integers, want at most "+
+			"58 bits together", a.Block, a.Align)
 	case a.Promote < 0 || a.Chunk < 0:
 		return fmt.Errorf("promotion after %d products and chunks of %d: want 0 for none, or more", a.Promote, a.Chunk)
 	case a.Block == 0 && a.Promote > 0:

@@ -33,7 +33,8 @@ func minExponent(f format.Format) int {
 
 // plain32 reports fp32 chains with rounded products, which gemm32 runs in float32.
 func (a Accumulator) plain32() bool {
-	return a.Block == 0 && a.Result == 23 && a.Rounding == format.RN && !a.Fused && (a.Order == Unknown || a.Order == Sequential)
+	return a.Block == 0 && a.Result == 23 && a.Rounding == format.RN && !a.Fused &&
+		(a.Order == Unknown || a.Order == Sequential)
 }
 
 func allFinite(v []float64) bool {
@@ -45,7 +46,8 @@ func allFinite(v []float64) bool {
 	return true
 }
 
-// gemm32 is gemm for plain32: the same additions, four columns side by side, since one chain waits for its own last sum.
+// gemm32 is gemm for plain32: the same additions, four columns side by side, since one chain waits for its own last
+// sum.
 func (a Accumulator) gemm32(x, w []float64, m, n, k int) []float64 {
 	x32, w32 := narrow(x), narrow(w)
 	out := make([]float64, m*n)

@@ -51,8 +51,18 @@ func TestAccumulatorsClosedForms(t *testing.T) {
 		{"aligned bits end at 2^-25", tf32, []float64{1, math.Exp2(-25), -1}, ones(3), math.Exp2(-25)},
 		{"2^-26 is cut", tf32, []float64{1, math.Exp2(-26), -1}, ones(3), 0},
 		{"negative terms are cut towards zero", tf32, []float64{1, -math.Exp2(-26), -1}, ones(3), 0},
-		{"1.5·1.5 counts as exponent 0, not 1", tf32, []float64{1.5, math.Exp2(-25), -1.5}, []float64{1.5, 1, 1.5}, math.Exp2(-25)},
-		{"the result is cut to 23 bits", tf32, []float64{1, math.Exp2(-24), math.Exp2(-24) + math.Exp2(-25)}, ones(3), 1 + math.Exp2(-23)},
+		{
+			"1.5·1.5 counts as exponent 0, not 1", tf32,
+			[]float64{1.5, math.Exp2(-25), -1.5},
+			[]float64{1.5, 1, 1.5},
+			math.Exp2(-25),
+		},
+		{
+			"the result is cut to 23 bits", tf32,
+			[]float64{1, math.Exp2(-24), math.Exp2(-24) + math.Exp2(-25)},
+			ones(3),
+			1 + math.Exp2(-23),
+		},
 		{"to nearest it rounds", rne, []float64{1, math.Exp2(-24), math.Exp2(-25)}, ones(3), 1 + math.Exp2(-23)},
 		{"beyond fp32 is infinite", tf32, []float64{math.Exp2(127), math.Exp2(127)}, ones(2), math.Inf(1)},
 		{"nothing to add", tf32, nil, nil, 0},
@@ -70,8 +80,8 @@ func TestAccumulatorsClosedForms(t *testing.T) {
 	}
 }
 
-// Every accumulator MUST stay inside its own bound on random and on coherent data; a coarser one MUST leave it somewhere. The worst
-// ratio is printed: it says how much of the bound is used.
+// Every accumulator MUST stay inside its own bound on random and on coherent data; a coarser one MUST leave it
+// somewhere. The worst ratio is printed: it says how much of the bound is used.
 func TestAccumulatorBounds(t *testing.T) {
 	const m, n = 6, 6
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -82,13 +92,37 @@ func TestAccumulatorBounds(t *testing.T) {
 		k        int
 	}{
 		{"fp32 unknown order", numerics.MHCFP32(), numerics.HopperFP8(0), 768},
-		{"fp32 pairwise", numerics.Contract{Name: "pairwise", Acc: numerics.Accumulator{Result: 23, Order: numerics.Pairwise}}, numerics.BF16Chain(), 768},
-		{"fp32 blocked", numerics.Contract{Name: "blocked", Acc: numerics.Accumulator{Result: 23, Order: numerics.Blocked, Chunk: 32}}, numerics.BF16Chain(), 768},
+		{
+			"fp32 pairwise", numerics.Contract{
+				Name: "pairwise",
+				Acc:  numerics.Accumulator{Result: 23, Order: numerics.Pairwise},
+			}, numerics.BF16Chain(), 768,
+		},
+		{
+			"fp32 blocked", numerics.Contract{
+				Name: "blocked",
+				Acc:  numerics.Accumulator{Result: 23, Order: numerics.Blocked, Chunk: 32},
+			}, numerics.BF16Chain(), 768,
+		},
 		{"tf32 split", numerics.MHCTF32(), numerics.HopperFP8(0), 768},
-		{"tf32 to nearest", numerics.Contract{Name: "tf32-rne", Inputs: numerics.MHCTF32().Inputs, Acc: numerics.Accumulator{Block: 8, Align: 25, Result: 23}}, numerics.HopperFP8(0), 768},
+		{
+			"tf32 to nearest", numerics.Contract{
+				Name:   "tf32-rne",
+				Inputs: numerics.MHCTF32().Inputs,
+				Acc:    numerics.Accumulator{Block: 8, Align: 25, Result: 23},
+			}, numerics.HopperFP8(0), 768,
+		},
 		{"fp8 fast", numerics.FP8Hopper("fast", 0), numerics.BF16Chain(), 768},
 		{"fp8 promoted", numerics.FP8Hopper("accurate", 128), numerics.BF16Chain(), 768},
-		{"bf16 chain", numerics.Contract{Name: "chain", Inputs: numerics.MHCBF16().Inputs, Acc: numerics.BF16Chain(), Out: format.BF16}, numerics.Accumulator{Result: 2}, 64}, // 2^-8 a step: a certain bound ends before 256 products
+		// 2^-8 a step: a certain bound ends before 256 products
+		{
+			"bf16 chain", numerics.Contract{
+				Name:   "chain",
+				Inputs: numerics.MHCBF16().Inputs,
+				Acc:    numerics.BF16Chain(),
+				Out:    format.BF16,
+			}, numerics.Accumulator{Result: 2}, 64,
+		},
 	} {
 		var worst, worstMart, planted float64
 		k := row.k
@@ -142,7 +176,12 @@ func TestGemmRefusesWrongSizes(t *testing.T) {
 	if _, err := c.Gemm(make([]float64, 6), make([]float64, 6), 2, 2, 4); err == nil {
 		t.Error("x of 6 values for [2,4] is accepted")
 	}
-	for _, a := range []numerics.Accumulator{{}, {Block: 8, Align: 60, Result: 23}, {Result: 23, Promote: 4}, {Block: -1, Result: 23}} {
+	for _, a := range []numerics.Accumulator{
+		{},
+		{Block: 8, Align: 60, Result: 23},
+		{Result: 23, Promote: 4},
+		{Block: -1, Result: 23},
+	} {
 		if _, err := (numerics.Contract{Acc: a}).Gemm(make([]float64, 8), make([]float64, 8), 2, 2, 4); err == nil {
 			t.Errorf("accumulator %+v is accepted", a)
 		}

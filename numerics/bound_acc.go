@@ -4,16 +4,16 @@ import "math"
 
 // AccBound is the certain bound of the accumulator's error on the exact products p in their order; sumAbs is Σ|p|.
 //
-// Scalar: γ_d(u)·Σ|p| with d the depth of the order (n for an unknown one), u = 2^-(r+1), or 2^-r for truncation; products
-// that underflow in fp32 add n·2^-150.
+// Scalar: γ_d(u)·Σ|p| with d the depth of the order (n for an unknown one), u = 2^-(r+1), or 2^-r for truncation;
+// products that underflow in fp32 add n·2^-150.
 //
 // Block FMA, walked over the splits (for an unknown order see anyOrder):
 //
 //	Σ_blocks [ (b+1)·2^-f·M_blk + 2^-r·(|S_blk| + E) ]  +  u32·|acc| per promotion and per split
 //
-// with M_blk the smallest power of two above every term of the block, the incoming accumulator with its error E included (so it
-// covers hardware that normalises products and hardware that does not), S_blk the exact partial sum, r the result
-// bits; half of both for rounding to nearest.
+// with M_blk the smallest power of two above every term of the block, the incoming accumulator with its error E
+// included (so it covers hardware that normalises products and hardware that does not), S_blk the exact partial sum, r
+// the result bits; half of both for rounding to nearest.
 func (a Accumulator) AccBound(p []float64, sumAbs float64) float64 {
 	if a.Block == 0 {
 		return Gamma(a.Depth(len(p)), roundoff(a.Result, a.Rounding))*sumAbs + float64(len(p))*MinSubnormalFP32/2
@@ -35,8 +35,9 @@ func (a Accumulator) AccBound(p []float64, sumAbs float64) float64 {
 	return totalErr
 }
 
-// anyOrder bounds block FMAs over products in an order that nobody promises: in every one of ⌈n/b⌉ blocks the terms, the accumulator and the
-// partial sum lie within Σ|p| and the errors made before, and the pieces are added in fp32.
+// anyOrder bounds block FMAs over products in an order that nobody promises: in every one of ⌈n/b⌉ blocks the
+// terms, the accumulator and the partial sum lie within Σ|p| and the errors made before, and the pieces are added in
+// fp32.
 func (a Accumulator) anyOrder(n int, sumAbs, align, result float64) float64 {
 	if sumAbs == 0 {
 		return 0
@@ -90,9 +91,10 @@ func (a Accumulator) chainBound(p []float64, align, result float64) (sum, err fl
 	return sum, err
 }
 
-// MartingaleBound is λ·u·sqrt(Σ s_k² + Σ p_k²) over the exact partial sums s_k and products p_k of a scalar accumulator that
-// rounds to nearest: each addition and product adds an error of mean zero of at most u times its result. For an unknown order
-// the sums are taken in five orders, as given, reversed and three strided ones, and their maximum is widened by 1.5.
+// MartingaleBound is λ·u·sqrt(Σ s_k² + Σ p_k²) over the exact partial sums s_k and products p_k of a scalar
+// accumulator that rounds to nearest: each addition and product adds an error of mean zero of at most u times its
+// result. For an unknown order the sums are taken in five orders, as given, reversed and three strided ones, and their
+// maximum is widened by 1.5.
 func (a Accumulator) MartingaleBound(p []float64, lambda float64) float64 {
 	u := roundoff(a.Result, a.Rounding)
 	var prod, worst float64

@@ -14,15 +14,16 @@ type AttentionTerms struct {
 
 // Attention returns o [d] with its bound in arithmetic a; nil without keys, or if scores and values are not as many.
 //
-// Derivation (the form of the flash-attention error analyses, first order, made safe for large errors): with
-// w_j = e^{s_j} and o = Σ w_j·v_j / Σ w_j, moving score j by ε_j moves o by p_j·ε_j·(v_j − o); what is common to all keys
-// cancels. Hence, over keys and sinks (a sink has v = 0),
+// Derivation (the form of the flash-attention error analyses, first order, made safe for large errors): with w_j =
+// e^{s_j} and o = Σ w_j·v_j / Σ w_j, moving score j by ε_j moves o by p_j·ε_j·(v_j − o); what is common to all
+// keys cancels. Hence, over keys and sinks (a sink has v = 0),
 //
 //	B_score = Σ_j p_j·ε'_j·|v_j − o|
 //
-// where ε'_j collects the score's own bound, the exponent's rounding 3u·(max−s_j) (2u of it admit 2^(x·log2 e)) and 2k·u
-// for exp; e^{2ε'}−1 stands for ε' where some ε' exceeds 0.05. To it come u_P·Σ p_j|v_j| for rounded weights,
-// Σ p_j·E(v_j), the sum of products γ·Σ p_j|v_j|, and the normalisation (γ_n + (T+2)u)·|o| for n keys and T splits.
+// where ε'_j collects the score's own bound, the exponent's rounding 3u·(max−s_j) (2u of it admit 2^(x·log2 e))
+// and 2k·u for exp; e^{2ε'}−1 stands for ε' where some ε' exceeds 0.05. To it come u_P·Σ p_j|v_j| for rounded
+// weights, Σ p_j·E(v_j), the sum of products γ·Σ p_j|v_j|, and the normalisation (γ_n + (T+2)u)·|o| for n keys
+// and T splits.
 func (a Arith) Attention(t AttentionTerms) []Tracked {
 	if len(t.V) == 0 || len(t.V) != len(t.Scores) {
 		return nil

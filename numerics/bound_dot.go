@@ -34,8 +34,9 @@ func (a Accumulator) Depth(n int) int {
 }
 
 // Lambda is the factor λ = sqrt(2·ln(2N/α)) by which the martingale bound holds for all of N elements with
-// probability at least 1−α: Azuma's inequality with a union bound (Higham and Mary 2019, SISC 41(5)). It supposes rounding
-// errors of mean zero, so it is never applied to an accumulator that truncates. N = 10^6 and α = 10^-9 give 8.4.
+// probability at least 1−α: Azuma's inequality with a union bound (Higham and Mary 2019, SISC 41(5)). It supposes
+// rounding errors of mean zero, so it is never applied to an accumulator that truncates. N = 10^6 and α = 10^-9 give
+// 8.4.
 func Lambda(n int, alpha float64) float64 {
 	return math.Sqrt(2 * math.Log(2*float64(max(n, 1))/alpha))
 }

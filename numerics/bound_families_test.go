@@ -37,7 +37,8 @@ func (f *family) fault(got []float32, want []numerics.Tracked) {
 func (f *family) done(fault string, minShare float64) {
 	f.t.Helper()
 	share := float64(f.caught) / float64(max(f.planted, 1))
-	f.t.Logf("%s: %d values, worst |error|/bound %.3f; planted %q beyond the bound in %.0f %%", f.name, f.n, f.worst, fault, 100*share)
+	f.t.Logf("%s: %d values, worst |error|/bound %.3f; planted %q beyond the bound in %.0f %%", f.name, f.n, f.worst,
+		fault, 100*share)
 	if !(f.worst <= 1) {
 		f.t.Errorf("%s: float32 leaves its bound, ratio %v", f.name, f.worst)
 	}
@@ -113,7 +114,10 @@ func TestSinkhornBound(t *testing.T) {
 	f.done("one iteration short", 0.8)
 	sums.done("eps missing", 1)
 	// The value published in docs/sources.md, computed there from the definition.
-	want := []float64{0.5855009, 0.1326137, 0.2277417, 0.0541448, 0.1152778, 0.5244266, 0.3313187, 0.0289781, 0.2396503, 0.2432637, 0.4177646, 0.0993221, 0.0595700, 0.0996950, 0.0231740, 0.8175539}
+	want := []float64{
+		0.5855009, 0.1326137, 0.2277417, 0.0541448, 0.1152778, 0.5244266, 0.3313187, 0.0289781, 0.2396503, 0.2432637,
+		0.4177646, 0.0993221, 0.0595700, 0.0996950, 0.0231740, 0.8175539,
+	}
 	got := ar.Sinkhorn(numerics.ExactSlice([]float64{2, 0, 0, 0, 0, 1, 0, -1, .5, 0, 0, 0, 0, 0, -2, 3}), 4, 20, 1e-6)
 	for i := range want {
 		if d := math.Abs(got[i].X - want[i]); d > 0.5000001e-7 { // half a unit of the printed digits
@@ -230,7 +234,8 @@ func TestRopeBound(t *testing.T) {
 		base := []float64{10000, 160000}[rng.IntN(2)]
 		x := vec(rng, 2)
 		inverse := rng.IntN(2) == 1
-		w1, w2 := ar.Rotate(numerics.Exact(float64(x[0])), numerics.Exact(float64(x[1])), ar.RopeAngle(p, base, i, 16), 0, inverse)
+		w1, w2 := ar.Rotate(numerics.Exact(float64(x[0])), numerics.Exact(float64(x[1])), ar.RopeAngle(p, base, i, 16), 0,
+			inverse)
 		rotate := func(p int) (float32, float32) {
 			inv := 1 / float32(math.Pow(base, float64(float32(2*i)/16)))
 			theta := float64(float32(p) * inv)

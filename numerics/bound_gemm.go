@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// GemmBounds holds, for every element of a GEMM [M,N] under a contract, the exact value on the stored operands and how far
-// the contract lets a result lie from it.
+// GemmBounds holds, for every element of a GEMM [M,N] under a contract, the exact value on the stored operands and how
+// far the contract lets a result lie from it.
 type GemmBounds struct {
 	Want       []float64 // float64, compensated, on the operands as stored
 	Det        []float64 // certain bound: |y − Want| > Det proves a breach of the contract
@@ -28,8 +28,8 @@ type GemmBounds struct {
 //	Det = |Σ x̂ŵ − Σ xw| + B_acc + ½ulp_out(|Σ x̂ŵ| + B_acc)
 //
 // Input: how a stored operand is read is declared (rn, rna, rz), so its effect is a known number, not a worst case
-// u_in·Σ|xw| (InputApriori has that one). Det reaches from the contract's result to the exact one, so a kernel more exact than
-// it declares is inside; Strict = B_acc + ½ulp_out around Center admits only kernels that read as declared.
+// u_in·Σ|xw| (InputApriori has that one). Det reaches from the contract's result to the exact one, so a kernel more
+// exact than it declares is inside; Strict = B_acc + ½ulp_out around Center admits only kernels that read as declared.
 //
 // Output: half an ulp of the output format in the binade that the bound can reach; 0 where the accumulator's result is
 // already a value of the output format.
@@ -40,12 +40,14 @@ func (c Contract) GemmBounds(x, w []float64, m, n, k int, alpha float64) (GemmBo
 		return GemmBounds{}, fmt.Errorf("bounds of contract %q: %w", c.Name, err)
 	}
 	if !(alpha > 0 && alpha < 1) {
-		return GemmBounds{}, fmt.Errorf("bounds of contract %q: the risk alpha is %v, want a number between 0 and 1", c.Name, alpha)
+		return GemmBounds{}, fmt.Errorf("bounds of contract %q: the risk alpha is %v, want a number between 0 and 1", c.Name,
+			alpha)
 	}
 	size := m * n
 	b := GemmBounds{
 		Alpha: alpha, Want: make([]float64, size), Det: make([]float64, size), Input: make([]float64, size),
-		Acc: make([]float64, size), SumAbs: make([]float64, size), Center: make([]float64, size), Strict: make([]float64, size),
+		Acc: make([]float64, size), SumAbs: make([]float64, size), Center: make([]float64, size),
+		Strict: make([]float64, size),
 	}
 	mart := c.Acc.Rounding != format.RZ && c.Acc.Block == 0
 	if mart {
@@ -96,16 +98,16 @@ func (c Contract) outputTerm(y, slack float64) float64 {
 	return HalfULP(out, y, slack)
 }
 
-// InputApriori is the worst case of reading operands when their rounding is not declared: Σ|xw|·(u_x + u_w + u_x·u_w), with
-// u doubled for truncation. sumAbs is Σ|xw| over the stored operands.
+// InputApriori is the worst case of reading operands when their rounding is not declared: Σ|xw|·(u_x + u_w +
+// u_x·u_w), with u doubled for truncation. sumAbs is Σ|xw| over the stored operands.
 func (c Contract) InputApriori(sumAbs float64) float64 {
 	ux := roundoff(c.Operand("x").Format.ManBits, c.Operand("x").Rounding)
 	uw := roundoff(c.Operand("w").Format.ManBits, c.Operand("w").Rounding)
 	return sumAbs * (ux + uw + ux*uw)
 }
 
-// dotExact is Σ x·w with a compensated sum. The products are exact for factors of at most 53 bits together (bf16 or TF32
-// times fp32); fp32 times fp32 fits too.
+// dotExact is Σ x·w with a compensated sum. The products are exact for factors of at most 53 bits together (bf16 or
+// TF32 times fp32); fp32 times fp32 fits too.
 func dotExact(x, w []float64) float64 {
 	var s, comp float64
 	for i, v := range x {

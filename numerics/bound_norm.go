@@ -5,9 +5,9 @@ import "math"
 // RMSNorm returns y_i = x_i·rsqrt(mean(x²)+eps)·w_i with its bound in arithmetic a; weight nil means the unweighted
 // form. x has length d.
 //
-// Derivation: the mean of squares is a dot product of positive terms, relative error γ_d + 2E/|x| and u for the division;
-// the root halves relative errors; rsqrt adds 2k·u, the two products u each. Errors of x itself move y directly by
-// E_i·r and, through the root, by |y_i|·Σ|x_j|E_j/(d·(mean+eps)).
+// Derivation: the mean of squares is a dot product of positive terms, relative error γ_d + 2E/|x| and u for the
+// division; the root halves relative errors; rsqrt adds 2k·u, the two products u each. Errors of x itself move y
+// directly by E_i·r and, through the root, by |y_i|·Σ|x_j|E_j/(d·(mean+eps)).
 func (a Arith) RMSNorm(x, weight []Tracked, eps float64) []Tracked {
 	r := a.RMSScale(x, eps)
 	y := make([]Tracked, len(x))

@@ -8,8 +8,8 @@ type Angle struct {
 }
 
 // RopeAngle bounds the angle p·base^(−2i/d) as computed in arithmetic a at position p for pair i of d rotary
-// dimensions: relative error of invFreq (the power, 2k·u; its exponent rounded once, u·(2i/d)·ln base; a reciprocal, u)
-// and u for the product. This is the term that makes a half-precision table fail at long positions.
+// dimensions: relative error of invFreq (the power, 2k·u; its exponent rounded once, u·(2i/d)·ln base; a reciprocal,
+// u) and u for the product. This is the term that makes a half-precision table fail at long positions.
 func (a Arith) RopeAngle(position int, base float64, i, d int) Angle {
 	x := float64(2*i) / float64(d)
 	inv := math.Pow(base, -x)
@@ -21,12 +21,12 @@ func (a Arith) RopeAngle(position int, base float64, i, d int) Angle {
 	return Angle{Theta: theta, E: math.Abs(theta) * rel}
 }
 
-// Rotate returns (x1·cos − x2·sin, x1·sin + x2·cos) with bounds; inverse rotates back. uTable is the unit roundoff of the
-// stored table, 0 if cos and sin are used as computed.
+// Rotate returns (x1·cos − x2·sin, x1·sin + x2·cos) with bounds; inverse rotates back. uTable is the unit
+// roundoff of the stored table, 0 if cos and sin are used as computed.
 //
 // Derivation: with the derivative of a rotation being the rotated quarter turn, an angle error E moves an output by at
-// most E·|other output| + E²/2·|x|; the table adds (2k·u + uTable) to cos and to sin, absolute since both are at most 1;
-// two products and a sum add γ_2 of their absolute values.
+// most E·|other output| + E²/2·|x|; the table adds (2k·u + uTable) to cos and to sin, absolute since both are at
+// most 1; two products and a sum add γ_2 of their absolute values.
 func (a Arith) Rotate(x1, x2 Tracked, t Angle, uTable float64, inverse bool) (Tracked, Tracked) {
 	s, c := math.Sincos(t.Theta)
 	if inverse {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Sinkhorn returns the mHC comb matrix with its bound in arithmetic a. logits is the n×n matrix B,
-// row-major, whose entries carry their own errors. The iteration (math of DeepSeek-V4's hc_split_sinkhorn): softmax over
-// each row, + eps, then iters column steps and iters−1 row steps alternately, each dividing by the sum + eps. The
-// result is the n×n comb in the same order, X by that iteration in float64; nil if logits are not n×n.
+// Sinkhorn returns the mHC comb matrix with its bound in arithmetic a. logits is the n×n matrix B, row-major, whose
+// entries carry their own errors. The iteration (math of DeepSeek-V4's hc_split_sinkhorn): softmax over each row, +
+// eps, then iters column steps and iters−1 row steps alternately, each dividing by the sum + eps. The result is the
+// n×n comb in the same order, X by that iteration in float64; nil if logits are not n×n.
 //
 // Derivation. Intervals pushed through 39 steps would double at each and end useless, since they forget that a row's
 // error and its sum's move together. So errors are carried as relative errors d_jk = δM_jk/M_jk, whose propagation
@@ -16,11 +16,12 @@ import (
 //
 //	d'_jk = d_jk − Σ_l (M_jl/s)·d_jl
 //
-// (columns alike). Local errors enter at every step: u for each quotient, and for the sum (n−1 additions, one for eps) γ_n, which
-// is common to a whole row or column, so that only the sum of the Jacobian over the group counts; the softmax enters with its Tracked bound, + eps with u. The bound of the result is
-// Σ_t |J_T···J_{t+1}|·δ_t, with the product of Jacobians built backwards from the last step. Near a doubly stochastic
-// matrix this product shrinks, so late steps count most. Second order is covered by widening with the
-// square of the largest relative error; a bound above 0.1 relative says nothing precise.
+// (columns alike). Local errors enter at every step: u for each quotient, and for the sum (n−1 additions, one for
+// eps) γ_n, which is common to a whole row or column, so that only the sum of the Jacobian over the group counts; the
+// softmax enters with its Tracked bound, + eps with u. The bound of the result is Σ_t |J_T···J_{t+1}|·δ_t, with
+// the product of Jacobians built backwards from the last step. Near a doubly stochastic matrix this product shrinks, so
+// late steps count most. Second order is covered by widening with the square of the largest relative error; a bound
+// above 0.1 relative says nothing precise.
 func (a Arith) Sinkhorn(logits []Tracked, n, iters int, eps float64) []Tracked {
 	if n < 1 || len(logits) != n*n {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// DefaultRisk is the risk of a correct result being rejected by the calibrated gates of one trial where Trial.Risk is 0. Counting at risks
-// where alarms can be counted is what supports it: see docs/power.md.
+// DefaultRisk is the risk of a correct result being rejected by the calibrated gates of one trial where Trial.Risk is
+// 0. Counting at risks where alarms can be counted is what supports it: see docs/power.md.
 const DefaultRisk = 1e-6
 
 // MinEnsemble is the least number of reorderings that the calibrated gates take; fewer, and they do not judge.
@@ -28,8 +28,9 @@ type Calibrated struct {
 // Accepts reports whether the candidate lies inside the ensemble's limits.
 func (c Calibrated) Accepts() bool { return c.Value >= c.Low && c.Value <= c.High }
 
-// predict sets the limits within which one more draw from the ensemble's distribution lies with probability 1 − risk: Student's t for a new
-// observation, mean ± t·sd·sqrt(1+1/m) over m members. floor is the least standard deviation believed.
+// predict sets the limits within which one more draw from the ensemble's distribution lies with probability 1 − risk:
+// Student's t for a new observation, mean ± t·sd·sqrt(1+1/m) over m members. floor is the least standard deviation
+// believed.
 func predict(value float64, members []float64, risk, floor float64) Calibrated {
 	m := float64(len(members))
 	var mean, sq float64
@@ -45,8 +46,9 @@ func predict(value float64, members []float64, risk, floor float64) Calibrated {
 	return Calibrated{Value: value, Centre: mean, SD: sd, Low: mean - half, High: mean + half}
 }
 
-// mostShare caps (e/s)² of one element. A correct result may have an element where all members happen to agree and it does not (a large term
-// added before its cancellation in one order out of many); one element far off is the bound gate's business.
+// mostShare caps (e/s)² of one element. A correct result may have an element where all members happen to agree and it
+// does not (a large term added before its cancellation in one order out of many); one element far off is the bound
+// gate's business.
 const mostShare = 64
 
 // calibration is what the relative and bias gates measured; zero without an ensemble.
@@ -57,20 +59,21 @@ type calibration struct {
 	n                 int
 }
 
-// calibrate compares the candidate with the ensemble. All three statistics treat the candidate as one more member, so that under the
-// contract, in an order like the ensemble's, it is exchangeable with the members.
+// calibrate compares the candidate with the ensemble. All three statistics treat the candidate as one more member, so
+// that under the contract, in an order like the ensemble's, it is exchangeable with the members.
 //
-// Relative: T_j = sqrt(mean_i (e_ij/s_ij)² + 1/n) with e = y − y* and s_ij the rms error at element i of the others; s is at least
-// ulp/√12 and (e/s)² at most mostShare, so that elements which the output format holds exactly do not decide. Judged on ln T, whose standard deviation is taken as at least
-// 1/sqrt(2n), the sampling law of an rms. A closed form κ·exp(z/√n) supposes independent, equal errors and false-alarms on outlier
-// channels (measured: 12 to 27 %).
+// Relative: T_j = sqrt(mean_i (e_ij/s_ij)² + 1/n) with e = y − y* and s_ij the rms error at element i of the others;
+// s is at least ulp/√12 and (e/s)² at most mostShare, so that elements which the output format holds exactly do not
+// decide. Judged on ln T, whose standard deviation is taken as at least 1/sqrt(2n), the sampling law of an rms. A
+// closed form κ·exp(z/√n) supposes independent, equal errors and false-alarms on outlier channels (measured: 12 to
+// 27 %).
 //
-// Bias: the mean of e in ulp, once as signed and once towards the sign of y*, where truncation and scale errors show. Limits reach
-// from the ensemble's limits to those around y* rounded to the output format, since a kernel less biased than its contract is not at
-// fault. The standard deviation is at
-// least that of the output's rounding, 1/sqrt(12 n), where the contract stores intermediates in a format of its own; else the
-// output's rounding is the same function of nearly the same sum for candidate and members, differences are single flips, and it is
-// at least that of one flip in the mean, sqrt(max(1, flips))/n.
+// Bias: the mean of e in ulp, once as signed and once towards the sign of y*, where truncation and scale errors show.
+// Limits reach from the ensemble's limits to those around y* rounded to the output format, since a kernel less biased
+// than its contract is not at fault. The standard deviation is at least that of the output's rounding, 1/sqrt(12 n),
+// where the contract stores intermediates in a format of its own; else the output's rounding is the same function of
+// nearly the same sum for candidate and members, differences are single flips, and it is at least that of one flip in
+// the mean, sqrt(max(1, flips))/n.
 func (t Trial) calibrate(c Contract) calibration {
 	members := t.Ensemble
 	if len(members) < MinEnsemble {
@@ -169,7 +172,8 @@ func (t Trial) finite() []int {
 	return use
 }
 
-// units is one ulp of the output format at |y*|, which counts as at least the rms of its row (the last axis) times 2^-8.
+// units is one ulp of the output format at |y*|, which counts as at least the rms of its row (the last axis) times
+// 2^-8.
 func (t Trial) units(c Contract) []float64 {
 	out := make([]float64, len(t.Want))
 	row := len(t.Want)
@@ -202,7 +206,8 @@ func (c calibration) relativeGate(_ Trial, k Contract) (Gate, string, []int) {
 	if c.n == 0 || c.relative.Accepts() {
 		return None, "", nil
 	}
-	return Relative, fmt.Sprintf("the rms error is %.3g times that of the emulated reorderings of contract %q; they allow %.3g", math.Exp(c.relative.Value-c.relative.Centre), k.Name, math.Exp(c.relative.High-c.relative.Centre)), nil
+	return Relative, fmt.Sprintf("the rms error is %.3g times that of the emulated reorderings of contract %q; they "+
+		"allow %.3g", math.Exp(c.relative.Value-c.relative.Centre), k.Name, math.Exp(c.relative.High-c.relative.Centre)), nil
 }
 
 func (c calibration) biasGate(_ Trial, k Contract) (Gate, string, []int) {
@@ -211,7 +216,8 @@ func (c calibration) biasGate(_ Trial, k Contract) (Gate, string, []int) {
 		what string
 	}{{c.signed, "mean signed error"}, {c.magnified, "mean error towards the sign of the result"}} {
 		if c.n > 0 && !b.Accepts() {
-			return Bias, fmt.Sprintf("the %s is %.3g ulp; the emulated reorderings of contract %q have %.3g and allow %.3g to %.3g", b.what, b.Value, k.Name, b.Centre, b.Low, b.High), nil
+			return Bias, fmt.Sprintf("the %s is %.3g ulp; the emulated reorderings of contract %q have %.3g and allow %.3g to "+
+				"%.3g", b.what, b.Value, k.Name, b.Centre, b.Low, b.High), nil
 		}
 	}
 	return None, "", nil

@@ -10,9 +10,10 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// causes guesses, from residuals and contract only, likely first: an emulation that reproduces the result names itself; then zeros, a common
-// factor by name (signatures), a constant offset, a tile or page period, growth along an axis, and a truncation bias
-// where the contract does not truncate itself. bad are the offending elements; none where the offence is a mean.
+// causes guesses, from residuals and contract only, likely first: an emulation that reproduces the result names itself;
+// then zeros, a common factor by name (signatures), a constant offset, a tile or page period, growth along an axis, and
+// a truncation bias where the contract does not truncate itself. bad are the offending elements; none where the offence
+// is a mean.
 func causes(t Trial, c Contract, v Verdict, bad []int) []Cause {
 	if v.Gate == Structure || v.Gate == Selecting || v.Gate == Compounding {
 		return nil // the reason says it already
@@ -20,7 +21,9 @@ func causes(t Trial, c Contract, v Verdict, bad []int) []Cause {
 	var out []Cause
 	for _, f := range v.Explain {
 		if f.Name != c.Name && f.BitEqual >= 0.99 {
-			out = append(out, Cause{f.Name, fmt.Sprintf("its emulation gives %.1f %% of the outputs bit for bit", 100*f.BitEqual)})
+			out = append(out, Cause{
+				f.Name, fmt.Sprintf("its emulation gives %.1f %% of the outputs bit for bit", 100*f.BitEqual),
+			})
 		}
 	}
 	all := make([]int, 0, len(t.Got))
@@ -56,8 +59,8 @@ func causes(t Trial, c Contract, v Verdict, bad []int) []Cause {
 	return out
 }
 
-// cutRatherThanScaled compares two fits of the error in ulp: a constant number of ulp towards zero, as truncation gives, and a share of the
-// value, which moves by a factor of two within a binade.
+// cutRatherThanScaled compares two fits of the error in ulp: a constant number of ulp towards zero, as truncation
+// gives, and a share of the value, which moves by a factor of two within a binade.
 func (t Trial) cutRatherThanScaled(c Contract, at []int) bool {
 	units := t.units(c)
 	var n, syy, se, sey, see float64
@@ -83,8 +86,8 @@ func zeros(t Trial, _ Contract, at []int) (Cause, bool) {
 	return Cause{"zeros", fmt.Sprintf("%d elements are exactly 0 where the exact value is beyond its bound", n)}, n > 0
 }
 
-// signatures are factors that say which mistake was made: the softmax scale's root, a base-2 exponent or logarithm taken for a natural one, a
-// sign.
+// signatures are factors that say which mistake was made: the softmax scale's root, a base-2 exponent or logarithm
+// taken for a natural one, a sign.
 var signatures = []struct {
 	name   string
 	factor float64
@@ -98,7 +101,8 @@ var signatures = []struct {
 	{"sign", -1},
 }
 
-// scaled fits one factor and names it: a signature, or a scale of the operator that was applied twice, three times, dropped or inverted.
+// scaled fits one factor and names it: a signature, or a scale of the operator that was applied twice, three times,
+// dropped or inverted.
 func scaled(t Trial, c Contract, at []int) (Cause, bool) {
 	var gw, ww, gg float64
 	for _, i := range at {
@@ -126,10 +130,15 @@ func scaled(t Trial, c Contract, at []int) (Cause, bool) {
 		if s == 0 || s == 1 {
 			continue
 		}
-		named = append(named, candidate{name + " applied twice", s}, candidate{name + " applied three times", s * s}, candidate{name + " dropped", 1 / s}, candidate{name + " inverted", 1 / (s * s)})
+		named = append(named, candidate{name + " applied twice", s}, candidate{name + " applied three times", s * s},
+			candidate{
+				name + " dropped", 1 / s,
+			}, candidate{name + " inverted", 1 / (s * s)})
 	}
 	off := func(s candidate) float64 { return math.Abs(scale/s.factor - 1) }
-	best := slices.MinFunc(named, func(a, b candidate) int { return cmp.Or(cmp.Compare(off(a), off(b)), cmp.Compare(a.name, b.name)) })
+	best := slices.MinFunc(named, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(off(a), off(b)), cmp.Compare(a.name, b.name))
+	})
 	why := fmt.Sprintf("one factor of %.7g explains the difference but %.2g of it", scale, left/math.Abs(scale-1))
 	if off(best) <= math.Min(0.005, 4*left/math.Sqrt(float64(len(at)))+c.Output().U()) {
 		return Cause{best.name, why}, true
@@ -148,7 +157,9 @@ func offset(t Trial, _ Contract, at []int) (Cause, bool) {
 	}
 	mean := sum / n
 	sd := math.Sqrt(math.Max(sq/n-mean*mean, 0))
-	return Cause{"offset", fmt.Sprintf("one constant of %.5g explains the difference but %.2g of it", mean, sd/math.Abs(mean))}, n >= 8 && math.Abs(mean) > 8*sd
+	return Cause{
+		"offset", fmt.Sprintf("one constant of %.5g explains the difference but %.2g of it", mean, sd/math.Abs(mean)),
+	}, n >= 8 && math.Abs(mean) > 8*sd
 }
 
 // growth looks for an error, in units of the bound, that grows along an axis: with position, length or K.
@@ -173,7 +184,10 @@ func growth(t Trial) (Cause, bool) {
 			}
 		}
 		if slope, r2 := regress(xs, ys); len(xs) >= 8 && slope > 0.3 && r2 > 0.6 {
-			return Cause{"growth", fmt.Sprintf("the error grows along %s to the power %.2g (R² %.2g), beyond what the bound expects", axisName(t.Axes, a), slope, r2)}, true
+			return Cause{
+				"growth", fmt.Sprintf("the error grows along %s to the power %.2g (R² %.2g), beyond what the bound expects",
+					axisName(t.Axes, a), slope, r2),
+			}, true
 		}
 	}
 	return Cause{}, false
@@ -198,13 +212,17 @@ func regress(x, y []float64) (slope, r2 float64) {
 	return sxy / sxx, sxy * sxy / (sxx * syy)
 }
 
-// truncation is a mean error towards zero that the contract does not have: by the calibrated bias where there is one, else by counting.
+// truncation is a mean error towards zero that the contract does not have: by the calibrated bias where there is one,
+// else by counting.
 func truncation(t Trial, c Contract, v Verdict, at []int) (Cause, bool) {
 	if c.Acc.Rounding == format.RZ && v.Magnified.SD == 0 {
 		return Cause{}, false
 	}
 	if m := v.Magnified; m.SD > 0 {
-		return Cause{"truncation", fmt.Sprintf("results are %.3g ulp smaller in magnitude than the exact ones, the contract's are %.3g", -m.Value, -m.Centre)}, m.Value < m.Low
+		return Cause{
+			"truncation", fmt.Sprintf("results are %.3g ulp smaller in magnitude than the exact ones, the contract's are %.3g",
+				-m.Value, -m.Centre),
+		}, m.Value < m.Low
 	}
 	toward := 0
 	for _, i := range at {
@@ -214,5 +232,7 @@ func truncation(t Trial, c Contract, v Verdict, at []int) (Cause, bool) {
 	}
 	n := float64(len(at))
 	share := float64(toward) / n
-	return Cause{"truncation", fmt.Sprintf("%.0f %% of the outputs are smaller in magnitude than the exact value", 100*share)}, n >= 32 && share-0.5 > 3/math.Sqrt(n)
+	return Cause{
+		"truncation", fmt.Sprintf("%.0f %% of the outputs are smaller in magnitude than the exact value", 100*share),
+	}, n >= 32 && share-0.5 > 3/math.Sqrt(n)
 }

@@ -11,11 +11,16 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// A rejection MUST name the mistake whose signature the residuals carry, from tensors and contract only; a correct result gets no cause.
+// A rejection MUST name the mistake whose signature the residuals carry, from tensors and contract only; a correct
+// result gets no cause.
 func TestCausesBySignature(t *testing.T) {
 	const rows, cols = 32, 128
 	rng := rand.New(rand.NewPCG(41, 42))
-	base := numerics.Trial{Shape: []int{rows, cols}, Axes: []string{"position", "col"}, Scales: map[string]float64{"routed scaling": 1.5, "softmax scale": 0.0442}}
+	base := numerics.Trial{
+		Shape:  []int{rows, cols},
+		Axes:   []string{"position", "col"},
+		Scales: map[string]float64{"routed scaling": 1.5, "softmax scale": 0.0442},
+	}
 	for range rows * cols {
 		w := rng.NormFloat64() * 3
 		base.Want = append(base.Want, w)

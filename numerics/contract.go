@@ -20,8 +20,8 @@ type Contract struct {
 	Tier       Determinism
 }
 
-// Operand is how a contract reads an input: the format the arithmetic sees, how a stored value gets there, and the scale rule of
-// block formats.
+// Operand is how a contract reads an input: the format the arithmetic sees, how a stored value gets there, and the
+// scale rule of block formats.
 type Operand struct {
 	Format   format.Format
 	Rounding format.Rounding // rn, rna, rz
@@ -107,8 +107,8 @@ func (o Operand) Read(v []float64) []float64 {
 	return out
 }
 
-// Gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: operands "x" [M,K] and "w" [N,K], row-major, are read in
-// their formats, accumulated, and rounded to the output format. It returns [M,N].
+// Gemm emulates out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: operands "x" [M,K] and "w" [N,K], row-major, are
+// read in their formats, accumulated, and rounded to the output format. It returns [M,N].
 func (c Contract) Gemm(x, w []float64, m, n, k int) ([]float64, error) {
 	if err := c.checkGemm(x, w, m, n, k); err != nil {
 		return nil, fmt.Errorf("contract %q: %w", c.Name, err)
@@ -131,7 +131,8 @@ func (c Contract) checkGemm(x, w []float64, m, n, k int) error {
 		return err
 	}
 	if m < 0 || n < 0 || k < 0 || len(x) != m*k || len(w) != n*k {
-		return fmt.Errorf("gemm [%d,%d]x[%d,%d]: x has %d values and w %d, want %d and %d", m, k, n, k, len(x), len(w), m*k, n*k)
+		return fmt.Errorf("gemm [%d,%d]x[%d,%d]: x has %d values and w %d, want %d and %d", m, k, n, k, len(x), len(w), m*k,
+			n*k)
 	}
 	return nil
 }

@@ -2,8 +2,8 @@ package numerics
 
 import "github.com/assay-suite/assay/numerics/format"
 
-// The contracts of the mHC mixing GEMM, mixes[T,24] = x[T,4C]·fn[24,4C]ᵀ. Their accumulators reproduce what cuBLAS did on an H200
-// (fixtures/oracles/gemm_h200.safetensors).
+// The contracts of the mHC mixing GEMM, mixes[T,24] = x[T,4C]·fn[24,4C]ᵀ. Their accumulators reproduce what cuBLAS
+// did on an H200 (fixtures/oracles/gemm_h200.safetensors).
 
 // MHCFP32 is the reference: fp32 operands, fp32 accumulation in any order, fp32 out.
 func MHCFP32() Contract {
@@ -12,16 +12,18 @@ func MHCFP32() Contract {
 	}
 }
 
-// MHCTF32 is the production default: both operands rounded to TF32 to nearest even (bf16 activations are exact in it), block
-// FMAs, partial sums added in fp32. K = 512 runs as 16 splits of 32, K = 16384 as splits of 288; other K in one chain.
+// MHCTF32 is the production default: both operands rounded to TF32 to nearest even (bf16 activations are exact in it),
+// block FMAs, partial sums added in fp32. K = 512 runs as 16 splits of 32, K = 16384 as splits of 288; other K in one
+// chain.
 func MHCTF32() Contract {
 	acc := HopperTF32()
 	acc.Splits = []Split{{K: 512, Size: 32}, {K: 16384, Size: 288}}
 	return Contract{Name: "tf32-rn", Inputs: gemmInputs(format.TF32), Acc: acc, Out: format.FP32, Tier: BoundOnly}
 }
 
-// MHCBF16 rounds both operands and the output to bf16. K = 512 is one chain. K = 16384 is split: one chain matches 761 of 768
-// recorded outputs, every split of 16 to 896 products all of them, so 512 stands for a size that the record cannot tell.
+// MHCBF16 rounds both operands and the output to bf16. K = 512 is one chain. K = 16384 is split: one chain matches 761
+// of 768 recorded outputs, every split of 16 to 896 products all of them, so 512 stands for a size that the record
+// cannot tell.
 func MHCBF16() Contract {
 	acc := HopperBF16()
 	acc.Splits = []Split{{K: 16384, Size: 512}}
@@ -30,7 +32,13 @@ func MHCBF16() Contract {
 
 // FP8Hopper is e4m3 in, bf16 out on Hopper's fp8 tensor cores: fast accumulation for promote 0, accurate mode for 128.
 func FP8Hopper(name string, promote int) Contract {
-	return Contract{Name: name, Inputs: gemmInputs(format.E4M3FN), Acc: HopperFP8(promote), Out: format.BF16, Tier: BoundOnly}
+	return Contract{
+		Name:   name,
+		Inputs: gemmInputs(format.E4M3FN),
+		Acc:    HopperFP8(promote),
+		Out:    format.BF16,
+		Tier:   BoundOnly,
+	}
 }
 
 // WithInputRounding returns the contract with every input rounded by r: the rivals rna and rz of a declared rn.

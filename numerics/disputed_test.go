@@ -13,8 +13,9 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// The disputed claim: "bf16 loses fp8 products". Every e4m3 value MUST be exact in bf16, and so MUST every product of two: 4 significant
-// bits times 4 are 8, which bf16 has. So neither reading fp8 into bf16 nor multiplying loses anything.
+// The disputed claim: "bf16 loses fp8 products". Every e4m3 value MUST be exact in bf16, and so MUST every product of
+// two: 4 significant bits times 4 are 8, which bf16 has. So neither reading fp8 into bf16 nor multiplying loses
+// anything.
 func TestE4M3IsExactInBF16(t *testing.T) {
 	values, exact := 0, 0
 	var v []float64
@@ -61,8 +62,9 @@ type accumulationCase struct {
 	Rho      golden.Float `json:"rho-as-fp32-accumulate"`
 }
 
-// What differs is the sum. Three accumulations that are all called "bf16" or "fp8" MUST be told apart at every length, on Gaussian and on
-// coherent data: bf16 in / fp32 accumulate / bf16 out, a true bf16 accumulator (which no tensor core has), and Hopper's native fp8.
+// What differs is the sum. Three accumulations that are all called "bf16" or "fp8" MUST be told apart at every length,
+// on Gaussian and on coherent data: bf16 in / fp32 accumulate / bf16 out, a true bf16 accumulator (which no tensor core
+// has), and Hopper's native fp8.
 func TestThreeAccumulationsApart(t *testing.T) {
 	t.Parallel()
 	const m, n = 16, 16
@@ -91,7 +93,12 @@ func TestThreeAccumulationsApart(t *testing.T) {
 				v := numerics.Judge(tr, fp32acc)
 				b, err := row.c.GemmBounds(x, w, m, n, k, alpha)
 				require.NoError(t, err)
-				a := accumulationCase{RelL2: twoDigits(numerics.RelL2(row.got, b.Want)), Verdict: "accepted", Rho: twoDigits(math.Max(v.Rho.Max, v.RhoMartingale.Max)), OwnBound: "finite"}
+				a := accumulationCase{
+					RelL2:    twoDigits(numerics.RelL2(row.got, b.Want)),
+					Verdict:  "accepted",
+					Rho:      twoDigits(math.Max(v.Rho.Max, v.RhoMartingale.Max)),
+					OwnBound: "finite",
+				}
 				var bias float64
 				for i, y := range row.got {
 					bias += (y - b.Want[i]) / math.Abs(b.Want[i]) / (m * n)
@@ -120,8 +127,14 @@ func TestThreeAccumulationsApart(t *testing.T) {
 		}
 	}
 	golden.Assert(t, "numerics/disputed", golden.Doc{
-		Provenance: golden.Provenance{Generator: "numerics_test.TestThreeAccumulationsApart", Seed: suite.RandDescription + ", case ID numerics/disputed/<data>/<K>", Source: "emulated accumulators; Hopper's as recorded in fixtures/oracles/gemm_h200.safetensors"},
-		Cases:      cases,
-	}, golden.Rules{Default: golden.Exact("words and verdicts")}.With("rel-l2", golden.Factor(1.5, "two digits of a norm")).
-		With("mean-relative-error", golden.Factor(1.5, "two digits of a mean")).With("rho*", golden.Factor(1.5, "rho keeps two digits and compares within x1.5")))
+		Provenance: golden.Provenance{
+			Generator: "numerics_test.TestThreeAccumulationsApart",
+			Seed:      suite.RandDescription + ", case ID numerics/disputed/<data>/<K>",
+			Source:    "emulated accumulators; Hopper's as recorded in fixtures/oracles/gemm_h200.safetensors",
+		},
+		Cases: cases,
+	}, golden.Rules{Default: golden.Exact("words and verdicts")}.With("rel-l2",
+		golden.Factor(1.5, "two digits of a norm")).
+		With("mean-relative-error", golden.Factor(1.5, "two digits of a mean")).With("rho*",
+		golden.Factor(1.5, "rho keeps two digits and compares within x1.5")))
 }

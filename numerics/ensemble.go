@@ -7,10 +7,11 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Ensemble emulates count reorderings of out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: the same accumulator over the products in an
-// order drawn from the seed, one order for all outputs of a member, as a kernel has. Where the contract promises no order, members add in one
-// chain, the order with the largest errors: a kernel that adds in splits or pairwise has smaller ones, which no gate holds against
-// it. It returns count outputs [M,N]: what Trial.Ensemble takes.
+// Ensemble emulates count reorderings of out[m,n] = Σ_k x[m,k]·w[n,k] under the contract: the same accumulator over
+// the products in an order drawn from the seed, one order for all outputs of a member, as a kernel has. Where the
+// contract promises no order, members add in one chain, the order with the largest errors: a kernel that adds in splits
+// or pairwise has smaller ones, which no gate holds against it. It returns count outputs [M,N]: what Trial.Ensemble
+// takes.
 func (c Contract) Ensemble(x, w []float64, m, n, k, count int, seed uint64) ([][]float64, error) {
 	if err := c.checkGemm(x, w, m, n, k); err != nil {
 		return nil, fmt.Errorf("reorderings of contract %q: %w", c.Name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
@@ -37,16 +38,20 @@ func ExampleFingerprint() {
 		Acc:    numerics.HopperTF32(), Out: format.FP32,
 	}
 	kernel.Acc.Splits = []numerics.Split{{Size: 32}}
-	p, err := numerics.Fingerprint(context.Background(), func(_ context.Context, x, w []float64, m, n, k int) ([]float64, error) {
-		return kernel.Gemm(x, w, m, n, k)
-	}, numerics.Probe{In: format.TF32, Out: format.FP32, K: []int{128}})
+	p, err := numerics.Fingerprint(context.Background(),
+		func(_ context.Context, x, w []float64, m, n, k int) ([]float64, error) {
+			return kernel.Gemm(x, w, m, n, k)
+		}, numerics.Probe{In: format.TF32, Out: format.FP32, K: []int{128}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(p)
+	fmt.Println(strings.ReplaceAll(p.String(), "; ", "\n"))
 	// Output:
 	// K=128: pieces of 32, each a chain of blocks of 8
 	// b=8 f=25 r=23 rz, products exact, join 23 rn
-	// output not visible; subnormals in kept, out kept; sum of -0 is +0; NaN gives NaN, Inf gives +Inf, Inf·0 gives NaN, Inf-Inf gives NaN
+	// output not visible
+	// subnormals in kept, out kept
+	// sum of -0 is +0
+	// NaN gives NaN, Inf gives +Inf, Inf·0 gives NaN, Inf-Inf gives NaN
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// GemmInputs are the stored operands of out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], and the format that the
-// output is stored in.
+// GemmInputs are the stored operands of out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], and the format
+// that the output is stored in.
 type GemmInputs struct {
 	X, W    []float64
 	M, N, K int
@@ -24,8 +24,8 @@ type Explanation struct {
 	Need      float64    // share that counts as explained: 1 for fp8 and fp32, 0.99 for TF32, 0.999 for bf16 and fp16
 	Rivals    []Contract // others, one parameter away, that reproduce as many outputs
 	Untested  int        // further ones that agree on a sample of outputs and were not confirmed on all
-	// Inside says that the result lies within the certain bound of fp32 accumulation in any order after reading the operands
-	// as Best does. It is computed only where nothing explains the result.
+	// Inside says that the result lies within the certain bound of fp32 accumulation in any order after reading the
+	// operands as Best does. It is computed only where nothing explains the result.
 	Inside bool
 }
 
@@ -34,8 +34,8 @@ func (e Explanation) Explained() bool {
 	return e.Of > 0 && float64(e.Equal) >= e.Need*float64(e.Of)
 }
 
-// String is one line: "512/512 bit-equal: b=32 f=13 r=13 RZ, one chain", with the rivals that the data cannot tell from it,
-// or what is left where nothing reproduces the result.
+// String is one line: "512/512 bit-equal: b=32 f=13 r=13 RZ, one chain", with the rivals that the data cannot tell from
+// it, or what is left where nothing reproduces the result.
 func (e Explanation) String() string {
 	fit := fmt.Sprintf("%d/%d bit-equal: %s", e.Equal, e.Of, describe(e.Best, e.K))
 	if !e.Explained() {

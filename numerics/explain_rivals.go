@@ -8,8 +8,8 @@ type trialOf struct {
 	a Accumulator
 }
 
-// rivals varies every parameter of the best fit alone and returns those that reproduce as many outputs. At most three of each kind
-// (how the sum is cut; everything else) are confirmed on all outputs; the others agree on a sample.
+// rivals varies every parameter of the best fit alone and returns those that reproduce as many outputs. At most three
+// of each kind (how the sum is cut; everything else) are confirmed on all outputs; the others agree on a sample.
 func (s *search) rivals() (confirmed []Contract, untested int) {
 	const each, sample = 3, 64
 	base, n := s.best.Acc, min(len(s.got), sample)

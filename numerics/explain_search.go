@@ -9,21 +9,22 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Explain searches the accumulator that reproduces got bit for bit, over input format and rounding (rn, rna, rz), products per
-// block, aligned fraction bits, result bits, their rounding, promotion and split size, and fp32 and bf16 scalar chains
-// (sequential, pairwise, blocked, fused or not). A split sum whose order is not fixed, and an fp32 kernel whose order is not in this list, is
-// not explained; Inside then says whether the fp32 bound excludes it.
+// Explain searches the accumulator that reproduces got bit for bit, over input format and rounding (rn, rna, rz),
+// products per block, aligned fraction bits, result bits, their rounding, promotion and split size, and fp32 and bf16
+// scalar chains (sequential, pairwise, blocked, fused or not). A split sum whose order is not fixed, and an fp32 kernel
+// whose order is not in this list, is not explained; Inside then says whether the fp32 bound excludes it.
 //
 // Candidates are tried on single outputs, spread over the tensor, and dropped after more misses than Need admits; known
-// hardware comes first, and an accumulator that reproduces everything ends the search. Then every parameter is varied alone, so that the answer
-// says what the data cannot tell.
+// hardware comes first, and an accumulator that reproduces everything ends the search. Then every parameter is varied
+// alone, so that the answer says what the data cannot tell.
 func Explain(got []float64, in GemmInputs) (Explanation, error) {
 	c := Contract{Acc: FP32Any(), Out: in.Out}
 	if err := c.checkGemm(in.X, in.W, in.M, in.N, in.K); err != nil {
 		return Explanation{}, fmt.Errorf("explain: %w", err)
 	}
 	if len(got) != in.M*in.N || len(got) == 0 {
-		return Explanation{}, fmt.Errorf("explain: the output has %d values, want %d x %d and at least one", len(got), in.M, in.N)
+		return Explanation{}, fmt.Errorf("explain: the output has %d values, want %d x %d and at least one", len(got), in.M,
+			in.N)
 	}
 	s := &search{got: got, in: in, stride: coprime(max(len(got)*618/1000, 1), len(got))}
 	s.readings()
@@ -130,8 +131,8 @@ func (s *search) contract(r *reading, a Accumulator) Contract {
 	return c
 }
 
-// agree counts the outputs among the first n probed that a reproduces. It gives up, returning what it saw, after more misses
-// than the reading's need admits, with one for luck.
+// agree counts the outputs among the first n probed that a reproduces. It gives up, returning what it saw, after more
+// misses than the reading's need admits, with one for luck.
 func (s *search) agree(r *reading, a Accumulator, n int) (equal, tested int) {
 	out := orFP32(s.in.Out)
 	allowed := 1 - r.need

@@ -8,9 +8,9 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// accumulators lists what is searched for operands of a format, known hardware first. known selects the models that have been
-// measured or published (docs/sources.md; north-numerical-computing/MATLAB-tensor-core, models/*TC.m);
-// the rest is a grid around them.
+// accumulators lists what is searched for operands of a format, known hardware first. known selects the models that
+// have been measured or published (docs/sources.md; north-numerical-computing/MATLAB-tensor-core, models/*TC.m); the
+// rest is a grid around them.
 func accumulators(f format.Format, known bool) []Accumulator {
 	block := func(b, f, r int, m format.Rounding) Accumulator {
 		return Accumulator{Block: b, Align: f, Result: r, Rounding: m, Order: Sequential}
@@ -41,7 +41,9 @@ func accumulators(f format.Format, known bool) []Accumulator {
 			return []Accumulator{block(8, 25, 23, format.RZ), block(4, 25, 23, format.RZ), block(4, 24, 23, format.RZ)}
 		}
 		if known {
-			return []Accumulator{block(16, 25, 23, format.RZ), block(8, 24, 23, format.RZ), block(8, 25, 23, format.RZ), block(4, 23, 23, format.RZ)}
+			return []Accumulator{
+				block(16, 25, 23, format.RZ), block(8, 24, 23, format.RZ), block(8, 25, 23, format.RZ), block(4, 23, 23, format.RZ),
+			}
 		}
 		blocks, aligns = []int{4, 8, 16, 32}, []int{21, 22, 23, 24, 25, 26, 27}
 	}
@@ -60,8 +62,9 @@ func accumulators(f format.Format, known bool) []Accumulator {
 	return grid
 }
 
-// partitions cuts an accumulator's sum in every way that is searched: one chain, then pieces, round sizes first. A piece of s products
-// added in fp32 is a split or a promotion, which are the same arithmetic; fp8 is described by promotion.
+// partitions cuts an accumulator's sum in every way that is searched: one chain, then pieces, round sizes first. A
+// piece of s products added in fp32 is a split or a promotion, which are the same arithmetic; fp8 is described by
+// promotion.
 func partitions(a Accumulator, f format.Format, k int) []Accumulator {
 	out := []Accumulator{a}
 	if a.Block == 0 && a.Result != 23 {
@@ -79,8 +82,8 @@ func partitions(a Accumulator, f format.Format, k int) []Accumulator {
 	return out
 }
 
-// pieces lists piece lengths: K over every count up to 256, rounded up to a tile of 8 to 128 products, and the powers of two. They are
-// multiples of the block, since a block is not cut.
+// pieces lists piece lengths: K over every count up to 256, rounded up to a tile of 8 to 128 products, and the powers
+// of two. They are multiples of the block, since a block is not cut.
 func pieces(a Accumulator, k int) []int {
 	b := max(a.Block, 1)
 	var sizes []int

@@ -23,7 +23,8 @@ func kernel(in format.Format, r format.Rounding, out format.Format, a numerics.A
 	return numerics.Contract{Name: "planted", Inputs: map[string]numerics.Operand{"x": o, "w": o}, Acc: a, Out: out}
 }
 
-// Explain MUST return the parameters that were planted, each varied alone, where the output shows them: fp32 output, coherent data.
+// Explain MUST return the parameters that were planted, each varied alone, where the output shows them: fp32 output,
+// coherent data.
 func TestExplainFindsWhatWasPlanted(t *testing.T) {
 	t.Parallel()
 	block := func(b, f, r int, m format.Rounding) numerics.Accumulator {
@@ -44,15 +45,50 @@ func TestExplainFindsWhatWasPlanted(t *testing.T) {
 		{"24 fraction bits", "tf32 rn, b=8 f=24 r=23 RZ, one chain", kernel(tf32, rn, fp32, block(8, 24, 23, rz)), 512},
 		{"22 result bits", "tf32 rn, b=8 f=22 r=22 RZ, one chain", kernel(tf32, rn, fp32, block(8, 22, 22, rz)), 512},
 		{"to nearest", "tf32 rn, b=8 f=25 r=23 RN, one chain", kernel(tf32, rn, fp32, block(8, 25, 23, rn)), 512},
-		{"three splits", "tf32 rn, b=8 f=25 r=23 RZ, 3 splits of 176", kernel(tf32, rn, fp32, with(hopper, func(a *numerics.Accumulator) { a.Splits = []numerics.Split{{Size: 176}} })), 512},
+		{
+			"three splits", "tf32 rn, b=8 f=25 r=23 RZ, 3 splits of 176",
+			kernel(tf32, rn, fp32, with(hopper, func(a *numerics.Accumulator) {
+				a.Splits = []numerics.Split{{Size: 176}}
+			})), 512,
+		},
 		{"bf16 operands", "bf16 rn, b=16 f=25 r=23 RZ, one chain", kernel(format.BF16, rn, fp32, block(16, 25, 23, rz)), 512},
 		{"fp8 fast", "b=32 f=13 r=13 RZ, one chain", kernel(format.E4M3FN, rn, format.BF16, fp8), 4096},
-		{"fp8 promoted", "b=32 f=13 r=13 RZ, promotion every 128", kernel(format.E4M3FN, rn, format.BF16, with(fp8, func(a *numerics.Accumulator) { a.Promote = 128 })), 4096},
-		{"fp8 promoted late", "b=32 f=13 r=13 RZ, promotion every 512", kernel(format.E4M3FN, rn, format.BF16, with(fp8, func(a *numerics.Accumulator) { a.Promote = 512 })), 4096},
-		{"fp8 in blocks of 16", "b=16 f=13 r=13 RZ, one chain", kernel(format.E4M3FN, rn, format.BF16, block(16, 13, 13, rz)), 4096},
-		{"fp32 sequential", "fp32 sequential, one chain", kernel(fp32, rn, fp32, numerics.Accumulator{Result: 23, Order: numerics.Sequential}), 512},
-		{"fp32 pairwise", "fp32 pairwise, one chain", kernel(fp32, rn, fp32, numerics.Accumulator{Result: 23, Order: numerics.Pairwise}), 512},
-		{"fp32 fused in splits", "fp32 sequential FMA, 16 splits of 32", kernel(fp32, rn, fp32, numerics.Accumulator{Result: 23, Order: numerics.Sequential, Fused: true, Splits: []numerics.Split{{Size: 32}}}), 512},
+		{
+			"fp8 promoted", "b=32 f=13 r=13 RZ, promotion every 128",
+			kernel(format.E4M3FN, rn, format.BF16, with(fp8, func(a *numerics.Accumulator) {
+				a.Promote = 128
+			})), 4096,
+		},
+		{
+			"fp8 promoted late", "b=32 f=13 r=13 RZ, promotion every 512",
+			kernel(format.E4M3FN, rn, format.BF16, with(fp8, func(a *numerics.Accumulator) {
+				a.Promote = 512
+			})), 4096,
+		},
+		{
+			"fp8 in blocks of 16", "b=16 f=13 r=13 RZ, one chain", kernel(format.E4M3FN, rn, format.BF16, block(16, 13, 13, rz)),
+			4096,
+		},
+		{
+			"fp32 sequential", "fp32 sequential, one chain", kernel(fp32, rn, fp32, numerics.Accumulator{
+				Result: 23,
+				Order:  numerics.Sequential,
+			}), 512,
+		},
+		{
+			"fp32 pairwise", "fp32 pairwise, one chain", kernel(fp32, rn, fp32, numerics.Accumulator{
+				Result: 23,
+				Order:  numerics.Pairwise,
+			}), 512,
+		},
+		{
+			"fp32 fused in splits", "fp32 sequential FMA, 16 splits of 32", kernel(fp32, rn, fp32, numerics.Accumulator{
+				Result: 23,
+				Order:  numerics.Sequential,
+				Fused:  true,
+				Splits: []numerics.Split{{Size: 32}},
+			}), 512,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e := explained(t, row, 31)
@@ -63,7 +99,8 @@ func TestExplainFindsWhatWasPlanted(t *testing.T) {
 	}
 }
 
-// What nothing in the search reproduces MUST never be called explained: an order that is drawn, whether the bound admits it or not.
+// What nothing in the search reproduces MUST never be called explained: an order that is drawn, whether the bound
+// admits it or not.
 func TestExplainDoesNotOverclaim(t *testing.T) {
 	drawn := numerics.Accumulator{Result: 23, Order: numerics.Stochastic, Seed: 3}
 	e := explained(t, planted{contract: kernel(format.FP32, format.RN, format.FP32, drawn), k: 512}, 32)

@@ -10,14 +10,16 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Candidate is a callable GEMM: out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], of values that its input format holds.
+// Candidate is a callable GEMM: out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], of values that its input
+// format holds.
 type Candidate func(ctx context.Context, x, w []float64, m, n, k int) ([]float64, error)
 
 // Probe says how a candidate is asked.
 type Probe struct {
 	In, Out format.Format // as the candidate takes and gives them; zero is fp32
 	M, N    int           // shape of every call, 1 x 1 where zero: kernels choose their order by shape
-	K       []int         // lengths at which the summation tree is asked; the first one is probed for everything else. At least 4
+	// lengths at which the summation tree is asked; the first one is probed for everything else. At least 4
+	K []int
 }
 
 // Print is what a candidate is, as far as calls show. A field that no call can show is "not visible" or 0.
@@ -30,9 +32,10 @@ type Print struct {
 	Result        int    `json:"result-bits,omitempty"`
 	ResultAtLeast bool   `json:"result-bits-at-least,omitempty"` // Result is a lower bound
 	Rounding      string `json:"rounding,omitempty"`             // of partial results
-	Products      string `json:"products,omitempty"`             // "rounded", "fused", or "exact" where the formats cannot show it
-	Join          int    `json:"join-bits,omitempty"`            // of the sum of pieces
-	JoinRounding  string `json:"join-rounding,omitempty"`
+	// "rounded", "fused", or "exact" where the formats cannot show it
+	Products     string `json:"products,omitempty"`
+	Join         int    `json:"join-bits,omitempty"` // of the sum of pieces
+	JoinRounding string `json:"join-rounding,omitempty"`
 
 	Ties         string `json:"output-rounding,omitempty"` // with the table it is read from
 	SubnormalIn  string `json:"subnormal-inputs,omitempty"`
@@ -58,8 +61,10 @@ func (p Print) String() string {
 	for _, t := range p.Trees {
 		fmt.Fprintf(&b, "K=%d: %s\n", t.K, t.Words)
 	}
-	fmt.Fprintf(&b, "b=%d f=%d r=%d %s, products %s, join %d %s\n", p.Block, p.Align, p.Result, p.Rounding, p.Products, p.Join, p.JoinRounding)
-	fmt.Fprintf(&b, "output %s; subnormals in %s, out %s; %s; %s", p.Ties, p.SubnormalIn, p.SubnormalOut, p.NegZero, p.Specials)
+	fmt.Fprintf(&b, "b=%d f=%d r=%d %s, products %s, join %d %s\n", p.Block, p.Align, p.Result, p.Rounding, p.Products,
+		p.Join, p.JoinRounding)
+	fmt.Fprintf(&b, "output %s; subnormals in %s, out %s; %s; %s", p.Ties, p.SubnormalIn, p.SubnormalOut, p.NegZero,
+		p.Specials)
 	return b.String()
 }
 
@@ -74,11 +79,12 @@ type prober struct {
 	room   int     // units that M swallows even from an fp32 sum, and that the output counts
 }
 
-// Fingerprint asks a candidate what it is: the summation tree by masks at every length of the probe, fraction and result bits, rounding, width
-// of the sum over pieces, output ties, subnormals, -0 and specials.
+// Fingerprint asks a candidate what it is: the summation tree by masks at every length of the probe, fraction and
+// result bits, rounding, width of the sum over pieces, output ties, subnormals, -0 and specials.
 //
-// It is exact for deterministic candidates that add products one by one or in blocks, at any K. A truncating scalar accumulator is read
-// if it is sequential. A candidate whose calls differ is reported as not deterministic, with nothing else.
+// It is exact for deterministic candidates that add products one by one or in blocks, at any K. A truncating scalar
+// accumulator is read if it is sequential. A candidate whose calls differ is reported as not deterministic, with
+// nothing else.
 func Fingerprint(ctx context.Context, do Candidate, probe Probe) (Print, error) {
 	p := &prober{ctx: ctx, do: do, in: orFP32(probe.In), out: orFP32(probe.Out), m: max(probe.M, 1), n: max(probe.N, 1)}
 	hi := min(30, exponent(p.in.Max()))
@@ -140,7 +146,8 @@ func (p *prober) call(x, w []float64, k int) (float64, error) {
 	return y[0], nil
 }
 
-// repeats reports whether calls give the same bits: Gaussian operands, and a mask in the middle, whose count jumps when the order moves.
+// repeats reports whether calls give the same bits: Gaussian operands, and a mask in the middle, whose count jumps when
+// the order moves.
 func (p *prober) repeats(k int) (bool, error) {
 	rng := rand.New(rand.NewPCG(1, uint64(k)))
 	x, w := make([]float64, k), make([]float64, k)

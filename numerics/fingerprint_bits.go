@@ -136,8 +136,8 @@ func (p *prober) describe(pr *Print, s shape, k int) (err error) {
 	return p.specials(pr, k)
 }
 
-// carries finds result bits beyond the aligned ones: 2^c ones and 2^-f in one block need f + c bits. They show where the block is the last of
-// its piece, in a wide output or after −2^c in the next piece.
+// carries finds result bits beyond the aligned ones: 2^c ones and 2^-f in one block need f + c bits. They show where
+// the block is the last of its piece, in a wide output or after −2^c in the next piece.
 func (p *prober) carries(pr *Print, s shape, k int) error {
 	one := s.piece == 0 && k > s.block || s.piece > s.block
 	if pr.Result < pr.Align || p.out.ManBits < 23 && s.count < 2 {

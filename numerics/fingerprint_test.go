@@ -82,49 +82,151 @@ func suspects() []suspect {
 		}
 	}
 	return []suspect{
-		{"hopper-tf32", kernel(tf32, rn, fp32, block(8, 25, 23, rz, 0)), nil, []int{128, 512}, p(8, 25, 23, "rz"), []string{"a chain of blocks of 8", "a chain of blocks of 8"}},
-		{"hopper-tf32-split", kernel(tf32, rn, fp32, block(8, 25, 23, rz, 32)), nil, []int{128, 200, 512}, joined(p(8, 25, 23, "rz"), 23), []string{"pieces of 32, each a chain of blocks of 8", "pieces of 32, each a chain of blocks of 8"}},
-		{"hopper-bf16", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), nil, []int{128, 256, 512}, p(16, 25, 23, "rz"), []string{"a chain of blocks of 16"}},
-		{"ada-bf16", kernel(bf16, rn, bf16, block(8, 24, 23, rz, 0)), nil, []int{128}, p(8, 24, 23, "rz"), []string{"a chain of blocks of 8"}},
-		{"four-products", kernel(tf32, rn, fp32, block(4, 25, 23, rz, 0)), nil, []int{64}, p(4, 25, 23, "rz"), []string{"a chain of blocks of 4"}},
+		{
+			"hopper-tf32", kernel(tf32, rn, fp32, block(8, 25, 23, rz, 0)), nil, []int{128, 512}, p(8, 25, 23, "rz"), []string{
+				"a chain of blocks of 8", "a chain of blocks of 8",
+			},
+		},
+		{
+			"hopper-tf32-split", kernel(tf32, rn, fp32, block(8, 25, 23, rz, 32)), nil,
+			[]int{128, 200, 512},
+			joined(p(8, 25, 23, "rz"), 23),
+			[]string{
+				"pieces of 32, each a chain of blocks of 8", "pieces of 32, each a chain of blocks of 8",
+			},
+		},
+		{
+			"hopper-bf16", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), nil,
+			[]int{128, 256, 512},
+			p(16, 25, 23, "rz"),
+			[]string{
+				"a chain of blocks of 16",
+			},
+		},
+		{
+			"ada-bf16", kernel(bf16, rn, bf16, block(8, 24, 23, rz, 0)), nil, []int{128}, p(8, 24, 23, "rz"), []string{
+				"a chain of blocks of 8",
+			},
+		},
+		{
+			"four-products", kernel(tf32, rn, fp32, block(4, 25, 23, rz, 0)), nil, []int{64}, p(4, 25, 23, "rz"), []string{
+				"a chain of blocks of 4",
+			},
+		},
 		{"21-result-bits", kernel(tf32, rn, fp32, block(8, 25, 21, rz, 0)), nil, []int{64}, p(8, 25, 21, "rz"), nil},
 		{"to-nearest", kernel(tf32, rn, fp32, block(8, 25, 23, rn, 0)), nil, []int{64}, p(8, 25, 23, "rn"), nil},
 		{"ties-away", kernel(tf32, rn, fp32, block(8, 25, 23, format.RNA, 0)), nil, []int{64}, p(8, 25, 23, "rna"), nil},
-		{"hopper-fp8-fast", kernel(e4m3, rn, bf16, block(32, 13, 13, rz, 0)), nil, []int{128, 512}, p(32, 13, 13, "rz"), []string{"a chain of blocks of 32"}},
-		{"hopper-fp8-accurate", kernel(e4m3, rn, bf16, promoted), nil, []int{256, 512}, p(32, 13, 13, "rz"), []string{"pieces of 128, each a chain of blocks of 32", "pieces of 128, each a chain of blocks of 32"}},
+		{
+			"hopper-fp8-fast", kernel(e4m3, rn, bf16, block(32, 13, 13, rz, 0)), nil,
+			[]int{128, 512},
+			p(32, 13, 13, "rz"),
+			[]string{
+				"a chain of blocks of 32",
+			},
+		},
+		{
+			"hopper-fp8-accurate", kernel(e4m3, rn, bf16, promoted), nil, []int{256, 512}, p(32, 13, 13, "rz"), []string{
+				"pieces of 128, each a chain of blocks of 32", "pieces of 128, each a chain of blocks of 32",
+			},
+		},
 		{"fp8-12-bits", kernel(e4m3, rn, bf16, block(32, 12, 12, rz, 0)), nil, []int{128}, p(32, 12, 12, "rz"), nil},
 		{"fp8-16-products", kernel(e4m3, rn, fp32, block(16, 13, 13, rz, 0)), nil, []int{512}, p(16, 13, 13, "rz"), nil},
-		{"fp32-sequential", kernel(fp32, rn, fp32, scalar(23, numerics.Sequential, 0, 0)), nil, []int{64, 2048}, products(p(0, 0, 23, "rn"), "rounded"), []string{"sequential", "sequential"}},
-		{"fp32-fused", kernel(fp32, rn, fp32, fused), nil, []int{64}, products(p(0, 0, 23, "rn"), "fused"), []string{"sequential"}},
+		{
+			"fp32-sequential", kernel(fp32, rn, fp32, scalar(23, numerics.Sequential, 0, 0)), nil,
+			[]int{64, 2048},
+			products(p(0, 0, 23, "rn"), "rounded"),
+			[]string{
+				"sequential", "sequential",
+			},
+		},
+		{
+			"fp32-fused", kernel(fp32, rn, fp32, fused), nil,
+			[]int{64},
+			products(p(0, 0, 23, "rn"), "fused"),
+			[]string{"sequential"},
+		},
 		{"fp32-truncated", kernel(fp32, rn, fp32, truncated), nil, []int{64}, p(0, 0, 23, "rz"), []string{"sequential"}},
-		{"fp32-pairwise", kernel(fp32, rn, fp32, scalar(23, numerics.Pairwise, 0, 0)), nil, []int{64, 100}, p(0, 0, 23, "rn"), []string{"pairwise", "pairwise"}},
-		{"fp32-blocked", kernel(fp32, rn, fp32, scalar(23, numerics.Blocked, 16, 0)), nil, []int{64}, joined(p(0, 0, 23, "rn"), 23), []string{"pieces of 16, each sequential"}},
-		{"fp32-split-pairwise", kernel(fp32, rn, fp32, scalar(23, numerics.Pairwise, 0, 32)), nil, []int{128}, joined(p(0, 0, 23, "rn"), 23), []string{"pieces of 32, each pairwise"}},
-		{"bf16-chain", kernel(bf16, rn, bf16, scalar(7, numerics.Sequential, 0, 0)), nil, []int{128}, products(p(0, 0, 7, "rn"), "rounded"), []string{"sequential"}},
-		{"fp16-operands", kernel(format.FP16, rn, format.FP16, block(16, 25, 23, rz, 0)), nil, []int{64}, p(16, 25, 23, "rz"), nil},
+		{
+			"fp32-pairwise", kernel(fp32, rn, fp32, scalar(23, numerics.Pairwise, 0, 0)), nil,
+			[]int{64, 100},
+			p(0, 0, 23, "rn"),
+			[]string{"pairwise", "pairwise"},
+		},
+		{
+			"fp32-blocked", kernel(fp32, rn, fp32, scalar(23, numerics.Blocked, 16, 0)), nil,
+			[]int{64},
+			joined(p(0, 0, 23, "rn"), 23),
+			[]string{
+				"pieces of 16, each sequential",
+			},
+		},
+		{
+			"fp32-split-pairwise", kernel(fp32, rn, fp32, scalar(23, numerics.Pairwise, 0, 32)), nil,
+			[]int{128},
+			joined(p(0, 0, 23, "rn"), 23),
+			[]string{
+				"pieces of 32, each pairwise",
+			},
+		},
+		{
+			"bf16-chain", kernel(bf16, rn, bf16, scalar(7, numerics.Sequential, 0, 0)), nil,
+			[]int{128},
+			products(p(0, 0, 7, "rn"), "rounded"),
+			[]string{"sequential"},
+		},
+		{
+			"fp16-operands", kernel(format.FP16, rn, format.FP16, block(16, 25, 23, rz, 0)), nil,
+			[]int{64},
+			p(16, 25, 23, "rz"),
+			nil,
+		},
 		{
 			"subnormal-inputs-flushed", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), nil,
 			[]int{64},
 			numerics.Print{SubnormalIn: "flushed"},
 			nil,
 		},
-		{"subnormal-outputs-flushed", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 { return mapped(out, flush(bf16)) }, []int{64}, numerics.Print{SubnormalIn: "kept", SubnormalOut: "flushed"}, nil},
+		{
+			"subnormal-outputs-flushed", kernel(bf16, rn, bf16, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 {
+				return mapped(out, flush(bf16))
+			}, []int{64}, numerics.Print{SubnormalIn: "kept", SubnormalOut: "flushed"}, nil,
+		},
 		{"output-truncated", kernel(bf16, rn, fp32, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 {
 			return mapped(out, func(v float64) float64 { return bf16.RoundTo(v, rz, format.Overflow) })
 		}, []int{64}, numerics.Print{Ties: "rz"}, nil},
 		{"output-ties-away", kernel(bf16, rn, fp32, block(16, 25, 23, rz, 0)), func(_, _, out []float64) []float64 {
 			return mapped(out, func(v float64) float64 { return bf16.RoundTo(v, format.RNA, format.Overflow) })
 		}, []int{64}, numerics.Print{Ties: "rna"}, nil},
-		{"negative-zero-kept", kernel(fp32, rn, fp32, scalar(23, numerics.Sequential, 0, 0)), func(x, w, out []float64) []float64 {
-			for i, v := range x {
-				if !math.Signbit(v * w[i]) {
-					return out
+		{
+			"negative-zero-kept", kernel(fp32, rn, fp32, scalar(23, numerics.Sequential, 0, 0)),
+			func(x, w, out []float64) []float64 {
+				for i, v := range x {
+					if !math.Signbit(v * w[i]) {
+						return out
+					}
 				}
-			}
-			return mapped(out, func(v float64) float64 { return math.Copysign(v, -1) })
-		}, []int{64}, numerics.Print{NegZero: "sum of -0 is -0"}, nil},
-		{"drawn-order", kernel(fp32, rn, fp32, numerics.Accumulator{Result: 23, Order: numerics.Stochastic}), nil, []int{64}, numerics.Print{}, nil},
-		{"drawn-order-of-splits", kernel(tf32, rn, fp32, numerics.Accumulator{Block: 8, Align: 25, Result: 23, Rounding: rz, Order: numerics.Stochastic, Splits: []numerics.Split{{Size: 32}}}), nil, []int{256}, numerics.Print{}, nil},
+				return mapped(out, func(v float64) float64 { return math.Copysign(v, -1) })
+			},
+			[]int{64},
+			numerics.Print{NegZero: "sum of -0 is -0"},
+			nil,
+		},
+		{
+			"drawn-order", kernel(fp32, rn, fp32, numerics.Accumulator{Result: 23, Order: numerics.Stochastic}), nil,
+			[]int{64},
+			numerics.Print{},
+			nil,
+		},
+		{
+			"drawn-order-of-splits", kernel(tf32, rn, fp32, numerics.Accumulator{
+				Block:    8,
+				Align:    25,
+				Result:   23,
+				Rounding: rz,
+				Order:    numerics.Stochastic,
+				Splits:   []numerics.Split{{Size: 32}},
+			}), nil, []int{256}, numerics.Print{}, nil,
+		},
 	}
 }
 
@@ -162,7 +264,11 @@ func TestFingerprintSaysWhatWasPlanted(t *testing.T) {
 			if strings.HasPrefix(s.name, "output-") {
 				out = format.BF16 // the twist rounds
 			}
-			got, err := numerics.Fingerprint(context.Background(), s.callable(), numerics.Probe{In: s.contract.Operand("x").Format, Out: out, K: s.k})
+			got, err := numerics.Fingerprint(context.Background(), s.callable(), numerics.Probe{
+				In:  s.contract.Operand("x").Format,
+				Out: out,
+				K:   s.k,
+			})
 			require.NoError(t, err)
 			cases[s.name] = got
 			drawn := s.contract.Acc.Order == numerics.Stochastic
@@ -178,8 +284,12 @@ func TestFingerprintSaysWhatWasPlanted(t *testing.T) {
 		})
 	}
 	golden.Assert(t, "numerics/fingerprints", golden.Doc{
-		Provenance: golden.Provenance{Generator: "numerics_test.TestFingerprintSaysWhatWasPlanted", Seed: "none: masks", Source: "emulated accumulators with known parameters; method FPRev, Xie et al. 2025"},
-		Cases:      cases,
+		Provenance: golden.Provenance{
+			Generator: "numerics_test.TestFingerprintSaysWhatWasPlanted",
+			Seed:      "none: masks",
+			Source:    "emulated accumulators with known parameters; method FPRev, Xie et al. 2025",
+		},
+		Cases: cases,
 	}, golden.All(golden.Exact("a fingerprint is words and counts")))
 }
 
@@ -215,7 +325,8 @@ func TestFingerprintRefusals(t *testing.T) {
 	ctx := context.Background()
 	p, err := numerics.Fingerprint(ctx, do, numerics.Probe{In: format.BF16, Out: format.BF16, K: []int{64}, M: 2, N: 3})
 	require.NoError(t, err)
-	if s := p.String(); !strings.Contains(s, "K=64: a chain of blocks of 16") || !strings.Contains(s, "b=16 f=25 r=23 rz") {
+	if s := p.String(); !strings.Contains(s, "K=64: a chain of blocks of 16") ||
+		!strings.Contains(s, "b=16 f=25 r=23 rz") {
 		t.Errorf("a print reads %q", s)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
@@ -232,7 +343,9 @@ func TestFingerprintRefusals(t *testing.T) {
 			}, numerics.Probe{K: []int{8}})
 		},
 		"no output": func() (numerics.Print, error) {
-			return numerics.Fingerprint(ctx, func(context.Context, []float64, []float64, int, int, int) ([]float64, error) { return nil, nil }, numerics.Probe{K: []int{8}})
+			return numerics.Fingerprint(ctx, func(context.Context, []float64, []float64, int, int, int) ([]float64, error) {
+				return nil, nil
+			}, numerics.Probe{K: []int{8}})
 		},
 	} {
 		if _, err := call(); err == nil {

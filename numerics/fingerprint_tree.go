@@ -14,10 +14,10 @@ type node struct {
 	size int // leaves below
 }
 
-// tree finds the summation tree over k products by masks (FPRev: Xie et al. 2025, USENIX ATC): with a large M at i, −M at j and small
-// units elsewhere, the units that are added before M and −M meet are swallowed, so that the result counts those outside the smallest
-// subtree that holds both. A block FMA cancels M and −M in one step and swallows its other terms too, hence a node of many
-// children. O(k) to O(k²) calls.
+// tree finds the summation tree over k products by masks (FPRev: Xie et al. 2025, USENIX ATC): with a large M at i,
+// −M at j and small units elsewhere, the units that are added before M and −M meet are swallowed, so that the
+// result counts those outside the smallest subtree that holds both. A block FMA cancels M and −M in one step and
+// swallows its other terms too, hence a node of many children. O(k) to O(k²) calls.
 func (p *prober) tree(k int) (*node, error) {
 	all := make([]int, k)
 	for i := range all {
@@ -30,7 +30,8 @@ func (p *prober) tree(k int) (*node, error) {
 	return kids[0], nil
 }
 
-// build returns the subtrees over the leaves at that are children of a node of parent leaves; parent -1 asks for the whole tree.
+// build returns the subtrees over the leaves at that are children of a node of parent leaves; parent -1 asks for the
+// whole tree.
 func (p *prober) build(at []int, parent, k int) ([]*node, error) {
 	cur := &node{leaf: at[0], size: 1}
 	bySize := map[int][]int{}
@@ -59,8 +60,8 @@ func (p *prober) build(at []int, parent, k int) ([]*node, error) {
 	return []*node{cur}, nil
 }
 
-// together is the number of leaves of the smallest subtree that holds i and j. Units are placed p.room positions at a time, with zeros
-// elsewhere, so that neither the mask's nor the output's range limits K.
+// together is the number of leaves of the smallest subtree that holds i and j. Units are placed p.room positions at a
+// time, with zeros elsewhere, so that neither the mask's nor the output's range limits K.
 func (p *prober) together(i, j, k int) (int, error) {
 	outside := 0
 	for lo := 0; lo < k; lo += p.room {
@@ -97,7 +98,8 @@ func (p *prober) outside(i, j, lo, hi, k int) (int, error) {
 			return int(last), nil
 		}
 	}
-	return 0, fmt.Errorf("masks at %d and %d of %d products leave %v units, want a count: the candidate does not add products one by one or in blocks", i, j, k, last)
+	return 0, fmt.Errorf("masks at %d and %d of %d products leave %v units, want a count: the candidate does not add "+
+		"products one by one or in blocks", i, j, k, last)
 }
 
 // shape is a tree in words and numbers.
@@ -108,8 +110,8 @@ type shape struct {
 	count int // pieces
 }
 
-// read names a tree: sequential, pairwise, a chain of blocks, or pieces of one of them added one after another. Anything else is written
-// out.
+// read names a tree: sequential, pairwise, a chain of blocks, or pieces of one of them added one after another.
+// Anything else is written out.
 func (n *node) read() shape {
 	if n.size <= 1 {
 		return shape{words: "one product"}
@@ -131,7 +133,12 @@ func (n *node) read() shape {
 		}
 		s := at.read()
 		if s.piece == 0 && at.leaf < 0 {
-			best = shape{words: fmt.Sprintf("pieces of %d, each %s", at.size, s.words), block: s.block, piece: at.size, count: len(rights) + 1}
+			best = shape{
+				words: fmt.Sprintf("pieces of %d, each %s", at.size, s.words),
+				block: s.block,
+				piece: at.size,
+				count: len(rights) + 1,
+			}
 		}
 	}
 	if best.piece > 0 {
@@ -140,7 +147,8 @@ func (n *node) read() shape {
 	return shape{words: "other: " + n.String()}
 }
 
-// joined reports whether the parts right of the spine, last first, are as long as the first piece; the last may be shorter.
+// joined reports whether the parts right of the spine, last first, are as long as the first piece; the last may be
+// shorter.
 func joined(first int, rights []*node) bool {
 	for i, r := range rights {
 		if r.size > first || i > 0 && r.size != first {

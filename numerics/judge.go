@@ -16,7 +16,8 @@ type Trial struct {
 
 	Got, Want []float64
 	Bound     []float64 // certain, per element
-	// Martingale is the sharper bound that holds for all elements together with probability 1 − Alpha; nil if none applies.
+	// Martingale is the sharper bound that holds for all elements together with probability 1 − Alpha; nil if none
+	// applies.
 	Martingale []float64
 	Alpha      float64
 
@@ -32,8 +33,8 @@ type Trial struct {
 	// Emulations are outputs by emulated contracts, the declared one first.
 	Emulations []Emulation
 
-	// Ensemble holds outputs of at least MinEnsemble emulated reorderings of the declared contract (Contract.Ensemble): what the
-	// relative and bias gates are calibrated on. Without it they do not judge.
+	// Ensemble holds outputs of at least MinEnsemble emulated reorderings of the declared contract (Contract.Ensemble):
+	// what the relative and bias gates are calibrated on. Without it they do not judge.
 	Ensemble [][]float64
 	// Risk is the probability that these two gates, and compounding, together reject a correct result; 0 is DefaultRisk.
 	Risk float64
@@ -41,7 +42,8 @@ type Trial struct {
 	Selections  []Selection
 	Compounding *Growth
 
-	// Scales are factors that the operator applies, by name: a dropped, doubled or inverted one then gets its name in Cause.
+	// Scales are factors that the operator applies, by name: a dropped, doubled or inverted one then gets its name in
+	// Cause.
 	Scales map[string]float64
 }
 
@@ -51,9 +53,9 @@ type Emulation struct {
 	Out  []float64
 }
 
-// Judge decides whether Got can come from the contract. Gates in order: structure, bound, relative, bias, selection, compounding; each
-// judges what the trial brings evidence for. It sees tensors and the contract only: not what the candidate claims, nor which fault was
-// planted.
+// Judge decides whether Got can come from the contract. Gates in order: structure, bound, relative, bias, selection,
+// compounding; each judges what the trial brings evidence for. It sees tensors and the contract only: not what the
+// candidate claims, nor which fault was planted.
 func Judge(t Trial, c Contract) Verdict {
 	v := Verdict{Where: Location{Index: -1}}
 	if reason := t.malformed(); reason != "" {
@@ -71,7 +73,8 @@ func Judge(t Trial, c Contract) Verdict {
 		v.Ratio, v.Relative, v.Signed, v.Magnified = cal.ratio, cal.relative, cal.signed, cal.magnified
 	}
 	for _, gate := range []func(Trial, Contract) (Gate, string, []int){
-		unwritten, classes, poison, reruns, beyondBound, beyondMartingale, cal.relativeGate, cal.biasGate, selections, compounding,
+		unwritten, classes, poison, reruns, beyondBound, beyondMartingale, cal.relativeGate, cal.biasGate, selections,
+		compounding,
 	} {
 		if g, reason, bad := gate(t, c); g != None {
 			v.Gate, v.Reason, v.Where = g, reason, locate(bad, t.Shape, t.Axes)
@@ -96,7 +99,8 @@ func (t Trial) malformed() string {
 	case len(t.Got) != n:
 		return fmt.Sprintf("the output has %d elements, shape %v has %d", len(t.Got), t.Shape, n)
 	case len(t.Want) != n || len(t.Bound) != n:
-		return fmt.Sprintf("shape %v has %d elements, the reference %d and its bound %d; the suite must give all three", t.Shape, n, len(t.Want), len(t.Bound))
+		return fmt.Sprintf("shape %v has %d elements, the reference %d and its bound %d; the suite must give all three",
+			t.Shape, n, len(t.Want), len(t.Bound))
 	case t.Martingale != nil && len(t.Martingale) != n:
 		return fmt.Sprintf("the martingale bound has %d elements, want %d", len(t.Martingale), n)
 	case len(t.Ensemble) > 0 && len(t.Ensemble) < MinEnsemble:
@@ -111,7 +115,8 @@ func (t Trial) malformed() string {
 	}
 	for i, b := range t.Bound {
 		if math.IsNaN(b) || b < 0 || math.IsInf(b, 1) && class(t.Want[i]) == 0 {
-			return fmt.Sprintf("the bound of element %d is %v: it judges nothing, want a finite number that is not negative", i, b)
+			return fmt.Sprintf("the bound of element %d is %v: it judges nothing, want a finite number that is not negative", i,
+				b)
 		}
 	}
 	return ""
@@ -122,9 +127,10 @@ func unwritten(t Trial, c Contract) (Gate, string, []int) {
 		return None, "", nil
 	}
 	bits := math.Float64bits(*t.Prefill)
-	return offending(Structure, "elements still hold the prefill pattern: they were never written", len(t.Got), func(i int) bool {
-		return math.Float64bits(t.Got[i]) == bits && math.Float64bits(t.Want[i]) != bits
-	})
+	return offending(Structure, "elements still hold the prefill pattern: they were never written", len(t.Got),
+		func(i int) bool {
+			return math.Float64bits(t.Got[i]) == bits && math.Float64bits(t.Want[i]) != bits
+		})
 }
 
 // class is 0 for a finite value, 1 for +Inf, -1 for -Inf, 2 for NaN.
@@ -141,12 +147,15 @@ func class(x float64) int {
 }
 
 func classes(t Trial, c Contract) (Gate, string, []int) {
-	g, reason, bad := offending(Structure, "the map of NaN and infinities differs from the exact result's", len(t.Got), func(i int) bool {
-		got, want := class(t.Got[i]), class(t.overflowed(i, c))
-		return got != want && got != class(t.Want[i])
-	})
+	g, reason, bad := offending(Structure, "the map of NaN and infinities differs from the exact result's", len(t.Got),
+		func(i int) bool {
+			got, want := class(t.Got[i]), class(t.overflowed(i, c))
+			return got != want && got != class(t.Want[i])
+		})
 	if g == None && c.Special.NaN == "forbidden" {
-		return offending(Structure, "the contract forbids NaN in the output", len(t.Got), func(i int) bool { return math.IsNaN(t.Got[i]) })
+		return offending(Structure, "the contract forbids NaN in the output", len(t.Got), func(i int) bool {
+			return math.IsNaN(t.Got[i])
+		})
 	}
 	if g == None && c.Special.NegZero == "keep" {
 		return offending(Structure, "the sign of a zero differs, and the contract keeps it", len(t.Got), func(i int) bool {
@@ -156,7 +165,8 @@ func classes(t Trial, c Contract) (Gate, string, []int) {
 	return g, reason, bad
 }
 
-// overflowed is the exact value as the output format shows it, so that a result which the format cannot hold may be infinite.
+// overflowed is the exact value as the output format shows it, so that a result which the format cannot hold may be
+// infinite.
 func (t Trial) overflowed(i int, c Contract) float64 {
 	w := t.Want[i]
 	far := w + math.Copysign(t.Bound[i], w)
@@ -178,7 +188,8 @@ func reruns(t Trial, c Contract) (Gate, string, []int) {
 		return None, "", nil
 	}
 	for n, r := range t.Reruns {
-		if g, reason, bad := sameBits(t.Got, r, fmt.Sprintf("rerun %d gave other bits under a bitwise contract", n+1)); g != None {
+		if g, reason, bad := sameBits(t.Got, r, fmt.Sprintf("rerun %d gave other bits under a bitwise contract", n+1)); g !=
+			None {
 			return g, reason, bad
 		}
 	}
@@ -189,12 +200,15 @@ func sameBits(a, b []float64, reason string) (Gate, string, []int) {
 	if len(a) != len(b) {
 		return Structure, fmt.Sprintf("%s: %d elements against %d", reason, len(b), len(a)), nil
 	}
-	return offending(Structure, reason, len(a), func(i int) bool { return math.Float64bits(a[i]) != math.Float64bits(b[i]) })
+	return offending(Structure, reason, len(a), func(i int) bool {
+		return math.Float64bits(a[i]) != math.Float64bits(b[i])
+	})
 }
 
 func beyondBound(t Trial, c Contract) (Gate, string, []int) {
 	rho := Rho(t.Got, t.Want, t.Bound)
-	return offending(Bound, fmt.Sprintf("beyond the certain bound of contract %q (rho max %.3g)", c.Name, slices.Max(append(rho, 0))), len(rho), func(i int) bool {
+	return offending(Bound, fmt.Sprintf("beyond the certain bound of contract %q (rho max %.3g)", c.Name,
+		slices.Max(append(rho, 0))), len(rho), func(i int) bool {
 		return rho[i] > 1 && class(t.Got[i]) == 0 // infinities were settled by their class
 	})
 }
@@ -204,7 +218,8 @@ func beyondMartingale(t Trial, c Contract) (Gate, string, []int) {
 		return None, "", nil
 	}
 	rho := Rho(t.Got, t.Want, t.Martingale)
-	reason := fmt.Sprintf("beyond the martingale bound of contract %q (rho max %.3g), which a correct result leaves with probability %.1g", c.Name, slices.Max(append(rho, 0)), t.Alpha)
+	reason := fmt.Sprintf("beyond the martingale bound of contract %q (rho max %.3g), which a correct result leaves "+
+		"with probability %.1g", c.Name, slices.Max(append(rho, 0)), t.Alpha)
 	return offending(Bound, reason, len(rho), func(i int) bool { return rho[i] > 1 && class(t.Got[i]) == 0 })
 }
 
@@ -246,7 +261,11 @@ func explain(t Trial) ([]Fit, float64) {
 		if len(e.Out) != len(t.Got) {
 			continue
 		}
-		fits = append(fits, Fit{Name: e.Name, BitEqual: float64(BitEqual(t.Got, e.Out)) / float64(max(len(t.Got), 1)), RelL2: RelL2(t.Got, e.Out)})
+		fits = append(fits, Fit{
+			Name:     e.Name,
+			BitEqual: float64(BitEqual(t.Got, e.Out)) / float64(max(len(t.Got), 1)),
+			RelL2:    RelL2(t.Got, e.Out),
+		})
 		if i == 0 {
 			ratioOf = ratio(RelL2(t.Got, t.Want), RelL2(e.Out, t.Want))
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// The relative and bias gates MUST see faults that lie inside the certain bound, name themselves, and accept the correct variants beside
-// them.
+// The relative and bias gates MUST see faults that lie inside the certain bound, name themselves, and accept the
+// correct variants beside them.
 func TestCalibratedGates(t *testing.T) {
 	rng := suite.Rand("numerics/calibrated-gates")
 	c := kernel(format.BF16, format.RN, format.FP32, numerics.FP32Any())
@@ -37,27 +37,41 @@ func TestCalibratedGates(t *testing.T) {
 	}{
 		{"another order", s.trial, c, s.trial.Got, numerics.None},
 		{"pairwise, better than the ensemble", s.trial, c, under(t, pairwise, x, w, 64, 64, 512), numerics.None},
-		{"exact, better than everything", s.trial, c, mapped(s.trial.Want, func(v float64) float64 { return float64(float32(v)) }), numerics.None},
-		{"a truncating tensor core, inside the fp32 bound", s.trial, c, under(t, tensorCore, x, w, 64, 64, 512), numerics.Relative},
+		{
+			"exact, better than everything", s.trial, c, mapped(s.trial.Want, func(v float64) float64 {
+				return float64(float32(v))
+			}), numerics.None,
+		},
+		{
+			"a truncating tensor core, inside the fp32 bound", s.trial, c, under(t, tensorCore, x, w, 64, 64, 512),
+			numerics.Relative,
+		},
 		{"noise a few times the sum's", s.trial, c, noisy(1e-5), numerics.Relative},
 		{"bf16 output", out.trial, bf16, out.trial.Got, numerics.None},
 		{"bf16 output, all up by 0.05 ulp before rounding", out.trial, bf16, mapped(out.trial.Want, func(v float64) float64 {
 			return format.BF16.RoundTo(v+0.05*format.BF16.Ulp(v), format.RN, format.Overflow)
 		}), numerics.Bias},
-		{"bf16 output, all smaller by 0.05 ulp before rounding", out.trial, bf16, mapped(out.trial.Want, func(v float64) float64 {
-			return format.BF16.RoundTo(v-math.Copysign(0.05*format.BF16.Ulp(v), v), format.RN, format.Overflow)
-		}), numerics.Bias},
+		{
+			"bf16 output, all smaller by 0.05 ulp before rounding", out.trial, bf16,
+			mapped(out.trial.Want, func(v float64) float64 {
+				return format.BF16.RoundTo(v-math.Copysign(0.05*format.BF16.Ulp(v), v), format.RN, format.Overflow)
+			}), numerics.Bias,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			tr := row.base
 			tr.Got = row.got
 			tr.Martingale = nil
-			tr.Bound = mapped(tr.Bound, func(v float64) float64 { return 2 * v }) // the certain bound must not decide, nor the martingale's
+			// the certain bound must not decide, nor the martingale's
+			tr.Bound = mapped(tr.Bound, func(v float64) float64 { return 2 * v })
 			v := numerics.Judge(tr, row.c)
 			if v.Gate != row.gate || v.Accepted != (row.gate == numerics.None) {
 				t.Errorf("got %v; relative %+v, bias %+v", v, v.Relative, v.Magnified)
 			}
-			if strings.Contains(row.name, "smaller") && (len(v.Cause) == 0 || !slices.ContainsFunc(v.Cause, func(c numerics.Cause) bool { return c.Name == "truncation" })) {
+			if strings.Contains(row.name, "smaller") &&
+				(len(v.Cause) == 0 || !slices.ContainsFunc(v.Cause, func(c numerics.Cause) bool {
+					return c.Name == "truncation"
+				})) {
 				t.Errorf("causes %v do not name truncation", v.Cause)
 			}
 		})
@@ -88,25 +102,41 @@ func TestSelectionGate(t *testing.T) {
 		{"exact", numerics.Selection{Scores: scores, K: 3, Chosen: []int{2, 0, 1}}, "", ""},
 		{"a tie either way", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 2}}, "", ""},
 		{"a tie by lowest index", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 1}}, "lowest-index", ""},
-		{"a tie against the contract", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 2}}, "lowest-index", "breaks ties"},
+		{
+			"a tie against the contract",
+			numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 2}},
+			"lowest-index",
+			"breaks ties",
+		},
 		{"a tie by highest index", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 2}}, "highest-index", ""},
 		{"wrong by far", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 4}}, "", "bounds do not meet"},
 		{"wrong, within the bounds", numerics.Selection{Scores: scores, Eps: eps, K: 4, Chosen: []int{0, 1, 2, 4}}, "", ""},
-		{"wrong, beyond the bounds", numerics.Selection{Scores: scores, Eps: eps, K: 4, Chosen: []int{0, 1, 2, 5}}, "", "bounds do not meet"},
+		{
+			"wrong, beyond the bounds",
+			numerics.Selection{Scores: scores, Eps: eps, K: 4, Chosen: []int{0, 1, 2, 5}},
+			"",
+			"bounds do not meet",
+		},
 		{"the best missing", numerics.Selection{Scores: scores, K: 3, Chosen: []int{1, 2, 3}}, "", "bounds do not meet"},
 		{"twice", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 0}}, "", "twice"},
 		{"out of range", numerics.Selection{Scores: scores, K: 2, Chosen: []int{0, 6}}, "", "outside"},
 		{"not valid", numerics.Selection{Scores: scores, Valid: no5, K: 6, Chosen: []int{0, 1, 2, 3, 5}}, "", "not a valid"},
 		{"fewer valid than k", numerics.Selection{Scores: scores, Valid: no5, K: 6, Chosen: []int{0, 1, 2, 3, 4}}, "", ""},
 		{"one short", numerics.Selection{Scores: scores, K: 3, Chosen: []int{0, 1}}, "", "2 indices"},
-		{"a NaN score chosen", numerics.Selection{Scores: []float64{1, math.NaN()}, K: 1, Chosen: []int{1}}, "", "bounds do not meet"},
+		{
+			"a NaN score chosen",
+			numerics.Selection{Scores: []float64{1, math.NaN()}, K: 1, Chosen: []int{1}},
+			"",
+			"bounds do not meet",
+		},
 		{"bounds missing", numerics.Selection{Scores: scores, Eps: eps[:2], K: 1, Chosen: []int{0}}, "", "2 bounds"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := numerics.Contract{Name: "top-k"}
 			c.Special.TieBreak = row.tieBreak
 			v := numerics.Judge(numerics.Trial{Shape: []int{0}, Selections: []numerics.Selection{row.s}}, c)
-			if v.Accepted != (row.reason == "") || !v.Accepted && (v.Gate != numerics.Selecting || !strings.Contains(v.Reason, row.reason)) {
+			if v.Accepted != (row.reason == "") ||
+				!v.Accepted && (v.Gate != numerics.Selecting || !strings.Contains(v.Reason, row.reason)) {
 				t.Errorf("got %v, want %q", v, row.reason)
 			}
 		})
@@ -117,8 +147,8 @@ func TestSelectionGate(t *testing.T) {
 	}
 }
 
-// Every admissible choice of noisy scores MUST be accepted, as strict set equality does not: 83 of 200 such rows fail there at a relative
-// noise of 1e-3 (kernel-test practice).
+// Every admissible choice of noisy scores MUST be accepted, as strict set equality does not: 83 of 200 such rows fail
+// there at a relative noise of 1e-3 (kernel-test practice).
 func TestSelectionAcceptsEveryNoisyChoice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 62))
 	strict := 0
@@ -186,7 +216,10 @@ func TestCompoundingGate(t *testing.T) {
 		{"no curve", nil, numerics.Structure},
 		{"an infinite error", []float64{1, math.Inf(1)}, numerics.Structure},
 	} {
-		v := numerics.Judge(numerics.Trial{Shape: []int{0}, Compounding: &numerics.Growth{Errors: row.errors, Emulated: emulated}}, numerics.Contract{})
+		v := numerics.Judge(numerics.Trial{
+			Shape:       []int{0},
+			Compounding: &numerics.Growth{Errors: row.errors, Emulated: emulated},
+		}, numerics.Contract{})
 		if v.Gate != row.gate {
 			t.Errorf("%s: got %v, want gate %q", row.name, v, row.gate)
 		}
@@ -199,14 +232,18 @@ func TestCompoundingGate(t *testing.T) {
 	}
 }
 
-// A result cut towards zero and one scaled by 0.999 are both a little small; the first cause MUST tell them apart by how the error moves
-// within a binade.
+// A result cut towards zero and one scaled by 0.999 are both a little small; the first cause MUST tell them apart by
+// how the error moves within a binade.
 func TestTruncationIsNotAScale(t *testing.T) {
 	c := bf16Out(format.BF16)
 	s, _, _ := gemmSpecimen(t, suite.Rand("numerics/truncation-or-scale"), c, 64, 64, 512, false)
 	for want, got := range map[string][]float64{
-		"truncation": mapped(s.trial.Want, func(v float64) float64 { return format.BF16.RoundTo(v, format.RZ, format.Overflow) }),
-		"scale":      mapped(s.trial.Want, func(v float64) float64 { return format.BF16.RoundTo(0.999*v, format.RN, format.Overflow) }),
+		"truncation": mapped(s.trial.Want, func(v float64) float64 {
+			return format.BF16.RoundTo(v, format.RZ, format.Overflow)
+		}),
+		"scale": mapped(s.trial.Want, func(v float64) float64 {
+			return format.BF16.RoundTo(0.999*v, format.RN, format.Overflow)
+		}),
 	} {
 		tr := s.trial
 		tr.Got = got

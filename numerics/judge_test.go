@@ -49,15 +49,28 @@ func TestJudgeGates(t *testing.T) {
 		pattern string
 	}{
 		{"correct", func(*numerics.Trial, *numerics.Contract) {}, numerics.None, ""},
-		{"one element missing", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Got = tr.Got[:127] }, numerics.Structure, ""},
+		{
+			"one element missing", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Got = tr.Got[:127] }, numerics.Structure,
+			"",
+		},
 		{"no bound given", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Bound = nil }, numerics.Structure, ""},
-		{"a bound that admits everything", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Bound[9] = math.Inf(1) }, numerics.Structure, ""},
+		{
+			"a bound that admits everything", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Bound[9] = math.Inf(1) },
+			numerics.Structure, "",
+		},
 		{"one NaN", set(37, math.NaN()), numerics.Structure, "one element"},
 		{"-Inf became finite", set(5, -1e30), numerics.Structure, "one element"},
 		{"-Inf became +Inf", set(5, math.Inf(1)), numerics.Structure, "one element"},
 		{"overflow where the format holds the value", set(40, math.Inf(1)), numerics.Structure, "one element"},
-		{"last row never written", each(func(r, _ int) bool { return r == 7 }, func(float64) float64 { return prefill }), numerics.Structure, "all of row 7"},
-		{"last three rows never written", each(func(r, _ int) bool { return r > 4 }, func(float64) float64 { return prefill }), numerics.Structure, "all of row 5 to 7"},
+		{
+			"last row never written", each(func(r, _ int) bool { return r == 7 }, func(float64) float64 { return prefill }),
+			numerics.Structure, "all of row 7",
+		},
+		{
+			"last three rows never written",
+			each(func(r, _ int) bool { return r > 4 }, func(float64) float64 { return prefill }), numerics.Structure,
+			"all of row 5 to 7",
+		},
 		{"padding rows may stay unwritten", func(tr *numerics.Trial, c *numerics.Contract) {
 			tr.Got[127], tr.Want[127], c.Special.PrefillSeen = prefill, prefill, true
 		}, numerics.None, ""},
@@ -65,7 +78,10 @@ func TestJudgeGates(t *testing.T) {
 			tr.Poisoned = slices.Clone(tr.Got)
 			tr.Poisoned[50] = math.NaN()
 		}, numerics.Structure, "one element"},
-		{"poison did not reach it", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Poisoned = slices.Clone(tr.Got) }, numerics.None, ""},
+		{
+			"poison did not reach it", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Poisoned = slices.Clone(tr.Got) },
+			numerics.None, "",
+		},
 		{"rerun differs under a bitwise contract", func(tr *numerics.Trial, c *numerics.Contract) {
 			r := slices.Clone(tr.Got)
 			r[3] = math.Nextafter(r[3], 9)
@@ -77,7 +93,11 @@ func TestJudgeGates(t *testing.T) {
 		{"forbidden NaN that the reference has too", func(tr *numerics.Trial, c *numerics.Contract) {
 			tr.Got[8], tr.Want[8], c.Special.NaN = math.NaN(), math.NaN(), "forbidden"
 		}, numerics.Structure, "one element"},
-		{"NaN where NaN is right", func(tr *numerics.Trial, _ *numerics.Contract) { tr.Got[8], tr.Want[8] = math.NaN(), math.NaN() }, numerics.None, ""},
+		{
+			"NaN where NaN is right", func(tr *numerics.Trial, _ *numerics.Contract) {
+				tr.Got[8], tr.Want[8] = math.NaN(), math.NaN()
+			}, numerics.None, "",
+		},
 		{"sign of zero lost under keep", func(tr *numerics.Trial, c *numerics.Contract) {
 			tr.Got[0], tr.Want[0], c.Special.NegZero = 0, math.Copysign(0, -1), "keep"
 		}, numerics.Structure, "one element"},
@@ -87,8 +107,14 @@ func TestJudgeGates(t *testing.T) {
 		}, numerics.None, ""},
 		{"one row doubled", each(func(r, _ int) bool { return r == 3 }, double), numerics.Bound, "all of row 3"},
 		{"one head doubled", each(func(_, h int) bool { return h == 2 }, double), numerics.Bound, "all of head 2"},
-		{"part of a head doubled", each(func(r, h int) bool { return h == 2 && r%3 == 1 }, double), numerics.Bound, "part of head 2"},
-		{"every fourth head off", each(func(r, h int) bool { return h%4 == 1 && (r+h)%3 != 0 }, double), numerics.Bound, "head with head mod 4 = 1"},
+		{
+			"part of a head doubled", each(func(r, h int) bool { return h == 2 && r%3 == 1 }, double), numerics.Bound,
+			"part of head 2",
+		},
+		{
+			"every fourth head off", each(func(r, h int) bool { return h%4 == 1 && (r+h)%3 != 0 }, double), numerics.Bound,
+			"head with head mod 4 = 1",
+		},
 		{"between martingale and certain bound", func(tr *numerics.Trial, _ *numerics.Contract) {
 			tr.Got[70] = tr.Want[70] + 0.75*tr.Bound[70]
 		}, numerics.Bound, "one element"},

@@ -25,8 +25,8 @@ func coord(i int, shape []int) []int {
 	return c
 }
 
-// pattern names the simplest region that holds every offending element: the whole tensor, one index of an axis, a run of an axis, a
-// period along an axis. "all of" says that the region is filled.
+// pattern names the simplest region that holds every offending element: the whole tensor, one index of an axis, a run
+// of an axis, a period along an axis. "all of" says that the region is filled.
 func pattern(bad, shape []int, axes []string) string {
 	total := 1
 	for _, d := range shape {
@@ -67,7 +67,8 @@ func filled(all bool) string {
 	return "part of "
 }
 
-// period finds the largest tile length whose one residue explains what is seen; at least three hits, to be more than chance.
+// period finds the largest tile length whose one residue explains what is seen; at least three hits, to be more than
+// chance.
 func period(seen []bool) (p, residue int) {
 	for k := len(periods) - 1; k >= 0; k-- {
 		q := periods[k]

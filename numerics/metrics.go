@@ -8,9 +8,9 @@ import (
 )
 
 // The measures below compare got with want element by element. Both slices must have one length, else the measure is
-// NaN. An element that is NaN on either side makes every measure NaN: a NaN is never a match and never skipped. Infinities of one
-// sign on both sides count as equal; other infinities give +Inf (a cosine or calc_diff: NaN). They describe; none of
-// them accepts or rejects anything.
+// NaN. An element that is NaN on either side makes every measure NaN: a NaN is never a match and never skipped.
+// Infinities of one sign on both sides count as equal; other infinities give +Inf (a cosine or calc_diff: NaN). They
+// describe; none of them accepts or rejects anything.
 
 // RelL2 is ||got−want||₂ / ||want||₂; 0 if both vanish, +Inf if only want does.
 func RelL2(got, want []float64) float64 {
@@ -43,14 +43,14 @@ func MaxRel(got, want []float64) float64 {
 	})
 }
 
-// MaxULP is max |got−want| in units in the last place of f at want. floor keeps the unit from shrinking around zero: |want|
-// counts as at least floor (the project's rule is the row's rms times 2^-8).
+// MaxULP is max |got−want| in units in the last place of f at want. floor keeps the unit from shrinking around zero:
+// |want| counts as at least floor (the project's rule is the row's rms times 2^-8).
 func MaxULP(got, want []float64, f format.Format, floor float64) float64 {
 	return maxOver(got, want, func(d, w float64) float64 { return ratio(d, f.Ulp(math.Max(math.Abs(w), floor))) })
 }
 
-// ULPDistance counts the steps of f between two of its values, 0 for equal ones and for +0 and −0; NaN and values that f
-// does not hold are errors. It is a distance along the number line: crossing zero counts the values between.
+// ULPDistance counts the steps of f between two of its values, 0 for equal ones and for +0 and −0; NaN and values
+// that f does not hold are errors. It is a distance along the number line: crossing zero counts the values between.
 func ULPDistance(a, b float64, f format.Format) (int64, error) {
 	i, err := place(a, f)
 	if err != nil {
@@ -84,8 +84,8 @@ func Cosine(got, want []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
-// CalcDiff is DeepGEMM's 1 − 2Σxy/Σ(x²+y²); 0 if both vanish (deepseek-ai/DeepGEMM, deep_gemm/testing/numeric.py). For
-// y = (1+e)x it is about e²/2, so a limit of 1e-3 admits a scale error of 4.5 %.
+// CalcDiff is DeepGEMM's 1 − 2Σxy/Σ(x²+y²); 0 if both vanish (deepseek-ai/DeepGEMM,
+// deep_gemm/testing/numeric.py). For y = (1+e)x it is about e²/2, so a limit of 1e-3 admits a scale error of 4.5 %.
 func CalcDiff(got, want []float64) float64 {
 	xy, xx, yy := moments(got, want)
 	if xx+yy == 0 {

@@ -40,7 +40,8 @@ func TestMetricsClosedForms(t *testing.T) {
 				{"CalcDiff", numerics.CalcDiff(row.got, row.want), row.diff},
 			} {
 				// 4 ulp: these are sums of four exact products, a root and a quotient
-				if !(math.Abs(m.got-m.want) <= 4*numerics.UFP64*math.Max(1, math.Abs(m.want)) || m.got == m.want || m.got != m.got && m.want != m.want) {
+				if !(math.Abs(m.got-m.want) <= 4*numerics.UFP64*math.Max(1, math.Abs(m.want)) || m.got == m.want ||
+					m.got != m.got && m.want != m.want) {
 					t.Errorf("%s = %v, want %v", m.name, m.got, m.want)
 				}
 			}

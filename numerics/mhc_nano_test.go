@@ -12,8 +12,9 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// The mHC mix of every layer of nano-v4 on the hidden states of a real forward pass: how far fp32, TF32 and bf16 are from
-// float64, before and after Sinkhorn. Each contract MUST stay inside its own bound and be rejected under the finer one.
+// The mHC mix of every layer of nano-v4 on the hidden states of a real forward pass: how far fp32, TF32 and bf16 are
+// from float64, before and after Sinkhorn. Each contract MUST stay inside its own bound and be rejected under the finer
+// one.
 func TestMHCOnRealHiddenStates(t *testing.T) {
 	weights, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4")
 	require.NoError(t, err)
@@ -23,7 +24,8 @@ func TestMHCOnRealHiddenStates(t *testing.T) {
 	for layer := range 4 {
 		for _, part := range []string{"attn", "ffn"} {
 			x := read(t, trace, fmt.Sprintf("model.layers.%d.%s_hc.in.0", layer, part)).v
-			s := newSite(t, weights, fmt.Sprintf("layer-%d/%s", layer, part), fmt.Sprintf("model.layers.%d.hc_%s_", layer, part), x)
+			s := newSite(t, weights, fmt.Sprintf("layer-%d/%s", layer, part), fmt.Sprintf("model.layers.%d.hc_%s_", layer, part),
+				x)
 			maps.Copy(cases, checkLadder(t, s))
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// examineCodec compares a recorded table of codes (name.enc or a PTX cvt) or of values (name.decode) with the format it names.
-// NaN codes count as one class: which of them is written differs between sources and is tested in numerics/format.
+// examineCodec compares a recorded table of codes (name.enc or a PTX cvt) or of values (name.decode) with the format it
+// names. NaN codes count as one class: which of them is written differs between sources and is tested in
+// numerics/format.
 func examineCodec(t testing.TB, f *safetensors.File, group, name string) (line, bool) {
 	t.Helper()
 	_, kind, _ := cutLast(name)
@@ -48,8 +49,8 @@ func examineCodec(t testing.TB, f *safetensors.File, group, name string) (line, 
 		for i, w := range raw(t, f, in) {
 			x := float64(math.Float32frombits(w))
 			got, want := ff.Encode(x, mode, saturation), codes[i]
-			// ml_dtypes writes a NaN to a format without one as the code of -0 and takes 1.5·2^-127 − 2^-149 to 2^-126 in e8m0, the
-			// farther neighbour: the one recorded code that arithmetic refutes.
+			// ml_dtypes writes a NaN to a format without one as the code of -0 and takes 1.5·2^-127 − 2^-149 to 2^-126 in
+			// e8m0, the farther neighbour: the one recorded code that arithmetic refutes.
 			refuted := ff == format.E8M0 && w == 0x005fffff
 			if ff.NaN == format.NaNNone && math.IsNaN(x) || refuted {
 				l.equal++

@@ -33,11 +33,13 @@ func (l line) String() string {
 	if !l.accepted {
 		verdict = "rejected"
 	}
-	return fmt.Sprintf("%s contract=%s verdict=%s rho=%.3g biteq=%d/%d fit=%q", l.group, l.contract, verdict, l.rho, l.equal, l.of, l.fit)
+	return fmt.Sprintf("%s contract=%s verdict=%s rho=%.3g biteq=%d/%d fit=%q", l.group, l.contract, verdict, l.rho,
+		l.equal, l.of, l.fit)
 }
 
-// What MUST hold of the outputs that ship with the suite, by the end of their group's name: the verdict under the contract that its name
-// declares, and the fit. fp8 results are judged under fp32 accumulation, which Hopper does not do.
+// What MUST hold of the outputs that ship with the suite, by the end of their group's name: the verdict under the
+// contract that its name declares, and the fit. fp8 results are judged under fp32 accumulation, which Hopper does not
+// do.
 var shipped = []struct {
 	suffix, contract string
 	accepted         bool
@@ -52,9 +54,9 @@ var shipped = []struct {
 	{"out_accurate", "fp8-fp32-accumulate", false, "512/512 bit-equal: b=32 f=13 r=13 RZ, promotion every 128"},
 }
 
-// Every recorded output of every oracle file, the shipped ones and those in the folder ASSAY_ORACLES, one printed line each. Shipped GEMMs
-// MUST be explained bit for bit and judged as their names declare; files of others are reported, and fail only if they
-// cannot be read.
+// Every recorded output of every oracle file, the shipped ones and those in the folder ASSAY_ORACLES, one printed line
+// each. Shipped GEMMs MUST be explained bit for bit and judged as their names declare; files of others are reported,
+// and fail only if they cannot be read.
 func TestOracles(t *testing.T) {
 	t.Parallel()
 	names, err := fixtures.FS.ReadDir("oracles")
@@ -130,7 +132,8 @@ func examineOracle(t testing.TB, f *safetensors.File, file, kept string) []line 
 			if l, ok := examineGemm(t, f, kept+group, group, name); ok {
 				lines = append(lines, l)
 			} else {
-				fmt.Printf("%s contract=none verdict=unmeasured rho=0 biteq=0/0 fit=%q\n", name, "no operands x_* and w_*, or a_* and b_*, of the group "+group)
+				fmt.Printf("%s contract=none verdict=unmeasured rho=0 biteq=0/0 fit=%q\n", name,
+					"no operands x_* and w_*, or a_* and b_*, of the group "+group)
 			}
 		case strings.HasPrefix(file, "codecs") && out != "in":
 			if l, ok := examineCodec(t, f, group, name); ok {

@@ -137,7 +137,8 @@ func stored16(v []float32) []float64 {
 	return out
 }
 
-// attentionMutants are the 11 mutants of docs/sources.md ("Evidence for the gates"), on Gaussian data or with one key that the queries find.
+// attentionMutants are the 11 mutants of docs/sources.md ("Evidence for the gates"), on Gaussian data or with one key
+// that the queries find.
 func attentionMutants(needle bool) func(testing.TB, *rand.Rand) specimen {
 	return func(_ testing.TB, rng *rand.Rand) specimen {
 		draw := func(n int) []float32 {
@@ -202,7 +203,10 @@ func attentionMutants(needle bool) func(testing.TB, *rand.Rand) specimen {
 			s.faults = append(s.faults, faulty{name, got, poisoned})
 		}
 		page := attPage * (1 + rng.IntN(attKeys/attPage-1))
-		s.faults = append(s.faults, faulty{name: "output x1.03", got: scaledBy(1.03)}, faulty{name: "output x sqrt 2", got: scaledBy(math.Sqrt2)}, faulty{name: "zeros", got: make([]float64, len(base))})
+		s.faults = append(s.faults, faulty{name: "output x1.03", got: scaledBy(1.03)}, faulty{
+			name: "output x sqrt 2",
+			got:  scaledBy(math.Sqrt2),
+		}, faulty{name: "zeros", got: make([]float64, len(base))})
 		mutant("last key dropped", func(a *attKernel) { a.keys-- })
 		mutant("one key too many", func(a *attKernel) { a.keys++ })
 		mutant("a 16-key page dropped", func(a *attKernel) { a.skip = page })

@@ -11,7 +11,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// specimen is one draw of data with a correct trial, a peer's low-precision reference, and faulty results on the same data.
+// specimen is one draw of data with a correct trial, a peer's low-precision reference, and faulty results on the same
+// data.
 type specimen struct {
 	trial    numerics.Trial // Got is the correct result
 	contract numerics.Contract
@@ -52,7 +53,9 @@ func benches() []bench {
 }
 
 // gemmSpecimen draws data and a correct GEMM under c.
-func gemmSpecimen(t testing.TB, rng *rand.Rand, c numerics.Contract, m, n, k int, coherent bool) (s specimen, x, w []float64) {
+func gemmSpecimen(t testing.TB, rng *rand.Rand, c numerics.Contract, m, n, k int, coherent bool) (s specimen, x,
+	w []float64,
+) {
 	t.Helper()
 	in := stored(c)
 	x, w = gaussian(rng, m*k, coherent), gaussian(rng, n*k, coherent)
@@ -67,7 +70,8 @@ func gemmSpecimen(t testing.TB, rng *rand.Rand, c numerics.Contract, m, n, k int
 	b, err := c.GemmBounds(x, w, m, n, k, 1e-9)
 	require.NoError(t, err)
 	return specimen{contract: c, low: all[numerics.MinEnsemble+1], trial: numerics.Trial{
-		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: all[numerics.MinEnsemble], Want: b.Want, Bound: b.Det, Martingale: b.Martingale, Alpha: 1e-9,
+		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: all[numerics.MinEnsemble], Want: b.Want, Bound: b.Det,
+		Martingale: b.Martingale, Alpha: 1e-9,
 		Ensemble: all[:numerics.MinEnsemble],
 	}}, x, w
 }
@@ -90,13 +94,17 @@ func outputFaults(t testing.TB, rng *rand.Rand) specimen {
 	sums, err := wide.Ensemble(x, w, m, n, k, 1, rng.Uint64())
 	require.NoError(t, err)
 	twist := func(name string, f func(v float64) float64, mode format.Rounding) {
-		s.faults = append(s.faults, faulty{name: name, got: mapped(sums[0], func(v float64) float64 { return format.BF16.RoundTo(f(v), mode, format.Overflow) })})
+		s.faults = append(s.faults, faulty{
+			name: name,
+			got:  mapped(sums[0], func(v float64) float64 { return format.BF16.RoundTo(f(v), mode, format.Overflow) }),
+		})
 	}
 	same := func(v float64) float64 { return v }
 	twist("scale of 1.001", func(v float64) float64 { return v * 1.001 }, format.RN)
 	twist("scale of 0.999", func(v float64) float64 { return v * 0.999 }, format.RN)
 	twist("bias of 0.1 ulp", func(v float64) float64 { return v + 0.1*format.BF16.Ulp(v) }, format.RN)
-	twist("bias of 0.1 ulp towards zero", func(v float64) float64 { return v - math.Copysign(0.1*format.BF16.Ulp(v), v) }, format.RN)
+	twist("bias of 0.1 ulp towards zero", func(v float64) float64 { return v - math.Copysign(0.1*format.BF16.Ulp(v), v) },
+		format.RN)
 	twist("output truncated", same, format.RZ)
 	return s
 }
@@ -127,7 +135,8 @@ func promoted(coherent bool) func(testing.TB, *rand.Rand) specimen {
 	}
 }
 
-// accumulators is the table of docs/sources.md ("Evidence for the gates"): kernels that are not fp32 accumulation, sold as it.
+// accumulators is the table of docs/sources.md ("Evidence for the gates"): kernels that are not fp32 accumulation, sold
+// as it.
 func accumulators(k, n int, coherent bool) func(testing.TB, *rand.Rand) specimen {
 	return func(t testing.TB, rng *rand.Rand) specimen {
 		t.Helper()
@@ -150,9 +159,10 @@ func accumulators(k, n int, coherent bool) func(testing.TB, *rand.Rand) specimen
 	}
 }
 
-// truncatedTensorCore is the least of the accumulator faults: 25 bits cut in blocks of 16, as tensor cores have them, sold as fp32
-// rounding to nearest. Coherent sums of 16,384 products come out 2e-5 too small, 1/450 ulp of bf16: only the count of outputs that land on
-// the other side of a tie can see it, and 4,096 outputs hold too few of them for a risk of 1e-6.
+// truncatedTensorCore is the least of the accumulator faults: 25 bits cut in blocks of 16, as tensor cores have them,
+// sold as fp32 rounding to nearest. Coherent sums of 16,384 products come out 2e-5 too small, 1/450 ulp of bf16: only
+// the count of outputs that land on the other side of a tie can see it, and 4,096 outputs hold too few of them for a
+// risk of 1e-6.
 func truncatedTensorCore(t testing.TB, rng *rand.Rand) specimen {
 	t.Helper()
 	const m, n, k = 128, 128, 16384
@@ -162,8 +172,9 @@ func truncatedTensorCore(t testing.TB, rng *rand.Rand) specimen {
 	all, err := c.Ensemble(x, w, m, n, k, numerics.MinEnsemble+2, rng.Uint64())
 	require.NoError(t, err)
 	s := specimen{contract: c, low: all[numerics.MinEnsemble+1], trial: numerics.Trial{
-		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: all[numerics.MinEnsemble], Ensemble: all[:numerics.MinEnsemble],
-		Want: make([]float64, m*n), Bound: make([]float64, m*n),
+		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: all[numerics.MinEnsemble],
+		Ensemble: all[:numerics.MinEnsemble],
+		Want:     make([]float64, m*n), Bound: make([]float64, m*n),
 	}}
 	for i := range s.trial.Want {
 		xi, wj := x[i/n*k:(i/n+1)*k], w[i%n*k:(i%n+1)*k]

@@ -22,8 +22,9 @@ type power struct {
 	FA       int            `json:"fa-2x"`
 }
 
-// peers returns which of the rules in use reject got: cosine > 0.99, allclose with atol = rtol = 1e-2, calc_diff < 1e-3, and FlashAttention's
-// max|got − ref| <= 2·max|low − ref| + the rounding probe 2·max|(ref + 0.3 − 0.3) − ref|, in fp32. NaN rejects in each.
+// peers returns which of the rules in use reject got: cosine > 0.99, allclose with atol = rtol = 1e-2, calc_diff <
+// 1e-3, and FlashAttention's max|got − ref| <= 2·max|low − ref| + the rounding probe 2·max|(ref + 0.3 − 0.3)
+// − ref|, in fp32. NaN rejects in each.
 func peers(got, want, low []float64) (cosine, allclose, calc, fa bool) {
 	cosine = !(numerics.Cosine(got, want) > 0.99)
 	calc = !(numerics.CalcDiff(got, want) < 1e-3)
@@ -77,16 +78,19 @@ func slug(s string) string {
 	return strings.NewReplacer(" ", "-", ",", "", "=", "-").Replace(strings.ToLower(s))
 }
 
-// required are the faults that MUST be caught at least 99 times in 100, on one kind of data at least: every case has a coherent twin.
+// required are the faults that MUST be caught at least 99 times in 100, on one kind of data at least: every case has a
+// coherent twin.
 var required = []string{
-	"scale of 1.001", "scale of 0.999", "bias of 0.1 ulp", "bias of 0.1 ulp towards zero", "1 wrong row in 4,096", "promotion every 256",
+	"scale of 1.001", "scale of 0.999", "bias of 0.1 ulp", "bias of 0.1 ulp towards zero", "1 wrong row in 4,096",
+	"promotion every 256",
 	"25-bit truncation, b=16", "13-bit truncation, b=32", "13-bit with promotion every 128", "bf16 accumulator",
-	"output x1.03", "output x sqrt 2", "zeros", "last key dropped", "one key too many", "a 16-key page dropped", "a stale page",
+	"output x1.03", "output x sqrt 2", "zeros", "last key dropped", "one key too many", "a 16-key page dropped",
+	"a stale page",
 	"base-2 LSE merged as base e", "one zero row", "one NaN",
 }
 
-// The judge MUST catch the faults above at its shipped risk, and no correct result, at 4,096 outputs of bf16 and more. 20 to 100 trials of each
-// under ASSAY_BUDGET=full; by default a slice of them, where every trial counts.
+// The judge MUST catch the faults above at its shipped risk, and no correct result, at 4,096 outputs of bf16 and more.
+// 20 to 100 trials of each under ASSAY_BUDGET=full; by default a slice of them, where every trial counts.
 func TestPower(t *testing.T) {
 	t.Parallel()
 	budget, _ := suite.Value("ASSAY_BUDGET")
@@ -99,7 +103,8 @@ func TestPower(t *testing.T) {
 		}
 		for name, p := range measurePower(t, b, trials) {
 			cases[prefix+b.name+"/"+name] = p
-			t.Logf("%s, %s: judge %d of %d by %v; cosine %d, allclose %d, calc_diff %d, FA %d", b.name, name, p.Caught, p.Trials, p.Gates, p.Cosine, p.AllClose, p.CalcDiff, p.FA)
+			t.Logf("%s, %s: judge %d of %d by %v; cosine %d, allclose %d, calc_diff %d, FA %d", b.name, name, p.Caught, p.Trials,
+				p.Gates, p.Cosine, p.AllClose, p.CalcDiff, p.FA)
 			if name == "none" && p.Caught > 0 {
 				t.Errorf("%s: %d of %d correct results are rejected at risk %g", b.name, p.Caught, p.Trials, numerics.DefaultRisk)
 			}
@@ -113,7 +118,11 @@ func TestPower(t *testing.T) {
 		}
 	}
 	golden.Assert(t, "numerics/power", golden.Doc{
-		Provenance: golden.Provenance{Generator: "numerics_test.TestPower", Seed: suite.RandDescription + ", case ID numerics/power/<bench>/<trial>", Source: "emulated kernels; faults of kernel-test practice, see docs/power.md"},
-		Cases:      cases,
+		Provenance: golden.Provenance{
+			Generator: "numerics_test.TestPower",
+			Seed:      suite.RandDescription + ", case ID numerics/power/<bench>/<trial>",
+			Source:    "emulated kernels; faults of kernel-test practice, see docs/power.md",
+		},
+		Cases: cases,
 	}, golden.All(golden.Count("trials are seeded; a count may move with the platform's libm only")))
 }

@@ -10,8 +10,8 @@ type Quantiles struct {
 	Median, P99, Max float64
 }
 
-// QuantilesOf takes the nearest-rank quantiles of v (the smallest value that at least a share q of v does not exceed). A NaN
-// counts as larger than everything. No values give zeros.
+// QuantilesOf takes the nearest-rank quantiles of v (the smallest value that at least a share q of v does not exceed).
+// A NaN counts as larger than everything. No values give zeros.
 func QuantilesOf(v []float64) Quantiles {
 	s := slices.Clone(v)
 	for i, x := range s {
@@ -31,8 +31,8 @@ func nearestRank(sorted []float64, q float64) float64 {
 	return sorted[min(max(int(math.Ceil(q*float64(n)))-1, 0), n-1)]
 }
 
-// Rho returns |got−want|/bound per element: 0 where they are equal, +Inf where they differ under a bound of 0 and where a
-// class differs. Slices of different lengths cannot be compared and give +Inf everywhere.
+// Rho returns |got−want|/bound per element: 0 where they are equal, +Inf where they differ under a bound of 0 and
+// where a class differs. Slices of different lengths cannot be compared and give +Inf everywhere.
 func Rho(got, want, bound []float64) []float64 {
 	out := make([]float64, len(want))
 	if len(got) != len(want) || len(bound) != len(want) {

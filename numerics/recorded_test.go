@@ -70,7 +70,8 @@ func TestRecordedMHC(t *testing.T) {
 				want := b.Want
 				equal := numerics.BitEqual(emulated, got)
 				rel := numerics.RelL2(emulated, got)
-				t.Logf("%s: %d of %d bit-equal, ||emulated-recorded||/||recorded|| %.2g, error against exact %.2g", id, equal, len(got), rel, numerics.RelL2(got, want))
+				t.Logf("%s: %d of %d bit-equal, ||emulated-recorded||/||recorded|| %.2g, error against exact %.2g", id, equal,
+					len(got), rel, numerics.RelL2(got, want))
 				t.Logf("%v; strict rho max %.2g", v, numerics.QuantilesOf(numerics.Rho(got, b.Center, b.Strict)).Max)
 				if !(numerics.QuantilesOf(numerics.Rho(got, b.Center, b.Strict)).Max <= 1) {
 					t.Errorf("the recording leaves the bound around what its own contract reads")
@@ -85,8 +86,9 @@ func TestRecordedMHC(t *testing.T) {
 					t.Errorf("the recording is not accepted under its own contract: %v", v)
 				}
 				c := recordedCase{
-					Elements: len(got), BitEqual: equal, RelL2: golden.Float(two(rel)), RelL2Exact: golden.Float(two(numerics.RelL2(got, want))),
-					Accepted: v.Accepted, Rho: tableOf(v.Rho),
+					Elements: len(got), BitEqual: equal, RelL2: golden.Float(two(rel)),
+					RelL2Exact: golden.Float(two(numerics.RelL2(got, want))),
+					Accepted:   v.Accepted, Rho: tableOf(v.Rho),
 					RhoStrict: tableOf(numerics.QuantilesOf(numerics.Rho(got, b.Center, b.Strict))),
 				}
 				if v.RhoMartingale.Max > 0 {
@@ -106,8 +108,8 @@ func TestRecordedMHC(t *testing.T) {
 	}, recordedRules)
 }
 
-// Contracts that the device did not follow MUST be told from the one it did: by the bound around what the contract reads, or,
-// where a difference is smaller than any accumulation order may make, by the emulation's bits.
+// Contracts that the device did not follow MUST be told from the one it did: by the bound around what the contract
+// reads, or, where a difference is smaller than any accumulation order may make, by the emulation's bits.
 func TestRecordedMHCRivalsAreRejected(t *testing.T) {
 	t.Parallel()
 	tf32 := numerics.MHCTF32()
@@ -153,8 +155,8 @@ func TestRecordedMHCRivalsAreRejected(t *testing.T) {
 	}
 }
 
-// worked keeps the emulation and bounds of a recording under a contract: several tests need the same ones, and the large ones cost
-// a third of a second.
+// worked keeps the emulation and bounds of a recording under a contract: several tests need the same ones, and the
+// large ones cost a third of a second.
 var worked sync.Map
 
 type emulation struct {
@@ -177,8 +179,8 @@ func work(t testing.TB, r recording, c numerics.Contract) emulation {
 	return emulation{out, b}
 }
 
-// Hopper's fp8 accumulator, 13 bits and 32 products, MUST reproduce all 512 recorded outputs in both modes, and its neighbours
-// must not.
+// Hopper's fp8 accumulator, 13 bits and 32 products, MUST reproduce all 512 recorded outputs in both modes, and its
+// neighbours must not.
 func TestRecordedFP8(t *testing.T) {
 	for _, name := range []string{"fp8.k4096.gauss", "fp8.k4096.coherent"} {
 		r := recorded(t, name)
@@ -191,7 +193,8 @@ func TestRecordedFP8(t *testing.T) {
 			equal := numerics.BitEqual(emulated, r.out[row.out])
 			t.Logf("%s %s: %d of %d bit-equal; %v", name, row.contract.Name, equal, len(emulated), v)
 			if equal != len(emulated) || !v.Accepted {
-				t.Errorf("%s %s: %d of %d outputs are bit-equal and the verdict is %v: want all, accepted", name, row.contract.Name, equal, len(emulated), v)
+				t.Errorf("%s %s: %d of %d outputs are bit-equal and the verdict is %v: want all, accepted", name, row.contract.Name,
+					equal, len(emulated), v)
 			}
 		}
 		for _, near := range []struct{ block, bits int }{{16, 13}, {64, 13}, {32, 12}, {32, 14}} {
@@ -216,12 +219,15 @@ func TestRecordedFP8(t *testing.T) {
 }
 
 // judgeGemm judges got under c against the exact result on the stored operands.
-func judgeGemm(t testing.TB, r recording, got []float64, c numerics.Contract) (numerics.Verdict, []float64, numerics.GemmBounds) {
+func judgeGemm(t testing.TB, r recording, got []float64, c numerics.Contract) (numerics.Verdict, []float64,
+	numerics.GemmBounds,
+) {
 	t.Helper()
 	e := work(t, r, c)
 	emulated, b := e.out, e.bounds
 	v := numerics.Judge(numerics.Trial{
-		Shape: []int{r.m, r.n}, Axes: []string{"row", "col"}, Got: got, Want: b.Want, Bound: b.Det, Martingale: b.Martingale, Alpha: alpha,
+		Shape: []int{r.m, r.n}, Axes: []string{"row", "col"}, Got: got, Want: b.Want, Bound: b.Det, Martingale: b.Martingale,
+		Alpha:      alpha,
 		Emulations: []numerics.Emulation{{Name: c.Name, Out: emulated}},
 	}, c)
 	return v, emulated, b

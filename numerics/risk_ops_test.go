@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// order adds float32 values in an order of its own, drawn once per kernel: reversed or permuted, in one chain, in splits, or
-// pairwise.
+// order adds float32 values in an order of its own, drawn once per kernel: reversed or permuted, in one chain, in
+// splits, or pairwise.
 type order struct {
 	seed   uint64
 	splits int
@@ -115,7 +115,10 @@ func gemmContracts() []numerics.Contract {
 	fp32acc.Name = "bf16 in, fp32 accumulate, bf16 out"
 	chain := kernel(format.BF16, format.RN, format.BF16, numerics.BF16Chain())
 	chain.Name = "bf16 accumulator"
-	return []numerics.Contract{numerics.MHCFP32(), numerics.MHCTF32(), bf16, fp32acc, numerics.FP8Hopper("fp8-fast", 0), numerics.FP8Hopper("fp8-accurate", 128), chain}
+	return []numerics.Contract{
+		numerics.MHCFP32(), numerics.MHCTF32(), bf16, fp32acc, numerics.FP8Hopper("fp8-fast", 0),
+		numerics.FP8Hopper("fp8-accurate", 128), chain,
+	}
 }
 
 // stored is the format that operands are stored in under a contract: fp32 where they are rounded on reading.
@@ -126,7 +129,8 @@ func stored(c numerics.Contract) format.Format {
 	return format.FP32
 }
 
-// gemmTrial is a correct GEMM: in the contract's own order, or in a drawn one under the same contract without a promised order.
+// gemmTrial is a correct GEMM: in the contract's own order, or in a drawn one under the same contract without a
+// promised order.
 func gemmTrial(t testing.TB, rng *rand.Rand, c *numerics.Contract, x, w []float64, m, n, k int) numerics.Trial {
 	t.Helper()
 	own := c.Acc.Order != numerics.Unknown && rng.IntN(2) == 0
@@ -150,13 +154,16 @@ func gemmTrial(t testing.TB, rng *rand.Rand, c *numerics.Contract, x, w []float6
 	b, err := c.GemmBounds(x, w, m, n, k, 1e-9)
 	require.NoError(t, err)
 	return numerics.Trial{
-		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: got, Want: b.Want, Bound: b.Det, Martingale: b.Martingale, Alpha: 1e-9,
+		Shape: []int{m, n}, Axes: []string{"row", "col"}, Got: got, Want: b.Want, Bound: b.Det, Martingale: b.Martingale,
+		Alpha:    1e-9,
 		Ensemble: all[:numerics.MinEnsemble],
 	}
 }
 
 // draws runs a float32 kernel in 17 drawn orders and makes the trial.
-func draws(rng *rand.Rand, shape []int, want []numerics.Tracked, out format.Format, f func(order) []float32) numerics.Trial {
+func draws(rng *rand.Rand, shape []int, want []numerics.Tracked, out format.Format,
+	f func(order) []float32,
+) numerics.Trial {
 	tr := numerics.Trial{Shape: shape}
 	for _, w := range want {
 		tr.Want = append(tr.Want, w.X)
@@ -244,7 +251,8 @@ func attentionRun(_ testing.TB, rng *rand.Rand) (numerics.Trial, numerics.Contra
 	rows, keys, d := 1<<rng.IntN(3), 16<<rng.IntN(4), 16
 	q, k, v := inputs(rng, rows, d, format.BF16), inputs(rng, keys, d, format.BF16), inputs(rng, keys, d, format.BF16)
 	for i := range q {
-		q[i] = math.Copysign(math.Min(math.Abs(q[i]), 2), q[i]) // scores stay in the range where a softmax has more than one key
+		// scores stay in the range where a softmax has more than one key
+		q[i] = math.Copysign(math.Min(math.Abs(q[i]), 2), q[i])
 	}
 	for i := range k {
 		k[i] = math.Copysign(math.Min(math.Abs(k[i]), 2), k[i])

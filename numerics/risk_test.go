@@ -11,7 +11,8 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// risks are stated where alarms can be counted, and the shipped one, of which 20,000 runs say only that its alarms are rare.
+// risks are stated where alarms can be counted, and the shipped one, of which 20,000 runs say only that its alarms are
+// rare.
 var risks = []float64{1e-2, 1e-3, numerics.DefaultRisk}
 
 // alarms counts false alarms of correct runs: in all, by gate, and by operator.
@@ -27,7 +28,8 @@ func upper(k, n int) float64 {
 	return distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(0.95)
 }
 
-// countAlarms judges n correct runs from a first one on, operators in turn, at every risk. Runs are seeded one by one, so that any can be repeated alone.
+// countAlarms judges n correct runs from a first one on, operators in turn, at every risk. Runs are seeded one by one,
+// so that any can be repeated alone.
 func countAlarms(t testing.TB, first, n int) []alarms {
 	t.Helper()
 	ops := operators()
@@ -53,10 +55,11 @@ func countAlarms(t testing.TB, first, n int) []alarms {
 	return out
 }
 
-// Correct runs of many operators, orders, formats and distributions MUST be rejected about as often as the stated risk says: the upper 95 %
-// limit of the rate at most twice the risk, and at least a twentieth of it, so that the gates are not vacuous. Twice 20,000 runs under
-// ASSAY_BUDGET=full: those that the gates were designed on, where a design that alarmed was changed, and as many that no design has
-// seen. By default the first 500, whose counts alone are compared, since 500 runs cannot show a rate of 1e-3.
+// Correct runs of many operators, orders, formats and distributions MUST be rejected about as often as the stated risk
+// says: the upper 95 % limit of the rate at most twice the risk, and at least a twentieth of it, so that the gates are
+// not vacuous. Twice 20,000 runs under ASSAY_BUDGET=full: those that the gates were designed on, where a design that
+// alarmed was changed, and as many that no design has seen. By default the first 500, whose counts alone are compared,
+// since 500 runs cannot show a rate of 1e-3.
 func TestFalseAlarms(t *testing.T) {
 	t.Parallel()
 	budget, _ := suite.Value("ASSAY_BUDGET")
@@ -66,7 +69,8 @@ func TestFalseAlarms(t *testing.T) {
 		for j, a := range countAlarms(t, first, n) {
 			cases[fmt.Sprintf("%s/risk-%g", name, risks[j])] = a
 			limit := upper(a.All, n)
-			t.Logf("%s, risk %g: %d alarms in %d runs, upper 95 %% limit %.3g; by gate %v, by operator %v", name, risks[j], a.All, n, limit, a.Gate, a.Op)
+			t.Logf("%s, risk %g: %d alarms in %d runs, upper 95 %% limit %.3g; by gate %v, by operator %v", name, risks[j],
+				a.All, n, limit, a.Gate, a.Op)
 			if n < 20000 {
 				continue
 			}
@@ -77,7 +81,8 @@ func TestFalseAlarms(t *testing.T) {
 				continue
 			}
 			if limit > 2*risks[j] {
-				t.Errorf("risk %g: %d alarms in %d runs, upper 95 %% limit %.3g, want at most twice the risk", risks[j], a.All, n, limit)
+				t.Errorf("risk %g: %d alarms in %d runs, upper 95 %% limit %.3g, want at most twice the risk", risks[j], a.All, n,
+					limit)
 			}
 			if rate := float64(a.All) / float64(n); rate < risks[j]/20 {
 				t.Errorf("risk %g: %d alarms in %d runs: the gates are vacuous", risks[j], a.All, n)
@@ -90,7 +95,11 @@ func TestFalseAlarms(t *testing.T) {
 		run("held-out-20000", 20000, 20000)
 	}
 	golden.Assert(t, "numerics/false-alarms", golden.Doc{
-		Provenance: golden.Provenance{Generator: "numerics_test.TestFalseAlarms", Seed: suite.RandDescription + ", case ID numerics/false-alarms/<run>", Source: "emulated correct runs"},
-		Cases:      cases,
+		Provenance: golden.Provenance{
+			Generator: "numerics_test.TestFalseAlarms",
+			Seed:      suite.RandDescription + ", case ID numerics/false-alarms/<run>",
+			Source:    "emulated correct runs",
+		},
+		Cases: cases,
 	}, golden.All(golden.Count("runs are seeded; a count may move with the platform's libm only")))
 }

@@ -15,13 +15,14 @@ type Selection struct {
 	Chosen []int
 }
 
-// Check returns why no rounding of the scores within Eps could have chosen this set, or "". A set T is explained by some admissible
-// rounding exactly if
+// Check returns why no rounding of the scores within Eps could have chosen this set, or "". A set T is explained by
+// some admissible rounding exactly if
 //
 //	min_{i∈T}(s_i + ε_i) >= max_{j∉T}(s_j − ε_j)
 //
-// with |T| = min(K, valid), valid and free of duplicates: push the members up and the rest down; if that fails, nothing helps. With ε = 0 it is the
-// exact tie rule, and tieBreak "lowest-index" or "highest-index" then settles ties. where is an offending position in Scores, -1 if none.
+// with |T| = min(K, valid), valid and free of duplicates: push the members up and the rest down; if that fails, nothing
+// helps. With ε = 0 it is the exact tie rule, and tieBreak "lowest-index" or "highest-index" then settles ties. where
+// is an offending position in Scores, -1 if none.
 func (s Selection) Check(tieBreak string) (reason string, where int) {
 	n := len(s.Scores)
 	if s.Eps != nil && len(s.Eps) != n || s.Valid != nil && len(s.Valid) != n {
@@ -58,18 +59,21 @@ func (s Selection) Check(tieBreak string) (reason string, where int) {
 		}
 	}
 	if lowAt >= 0 && highAt >= 0 && !(low >= high) {
-		return fmt.Sprintf("index %d (score %.9g) is chosen and %d (score %.9g) is not, and their bounds do not meet", lowAt, s.Scores[lowAt], highAt, s.Scores[highAt]), highAt
+		return fmt.Sprintf("index %d (score %.9g) is chosen and %d (score %.9g) is not, and their bounds do not meet", lowAt,
+			s.Scores[lowAt], highAt, s.Scores[highAt]), highAt
 	}
 	return s.checkTies(tieBreak, in, low)
 }
 
-// checkTies settles ties of a set that is exact otherwise: members and others can then only meet at the least member's score, low.
+// checkTies settles ties of a set that is exact otherwise: members and others can then only meet at the least member's
+// score, low.
 func (s Selection) checkTies(tieBreak string, in []bool, low float64) (string, int) {
 	if tieBreak == "" || tieBreak == "any" || s.Eps != nil {
 		return "", -1
 	}
 	early := tieBreak == "lowest-index" // members come first among equals
-	at := -1                            // an earlier one that should have gone the other way, if a later one is on the wrong side
+	// an earlier one that should have gone the other way, if a later one is on the wrong side
+	at := -1
 	for i, v := range s.Scores {
 		switch {
 		case v != low || !s.valid(i):

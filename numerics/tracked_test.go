@@ -38,24 +38,46 @@ var elementary = []struct {
 	{"add", nil, numerics.Arith.Add, func(x, y float32) float32 { return x + y }},
 	{"sub", nil, numerics.Arith.Sub, func(x, y float32) float32 { return x - y }},
 	{"mul", nil, numerics.Arith.Mul, func(x, y float32) float32 { return x * y }},
-	{"div", func(_, y pair) bool { return math.Abs(y.t.X) > 2*y.t.E && math.Abs(y.t.X) > 1e-3 }, numerics.Arith.Div, func(x, y float32) float32 { return x / y }},
+	{
+		"div", func(_, y pair) bool { return math.Abs(y.t.X) > 2*y.t.E && math.Abs(y.t.X) > 1e-3 }, numerics.Arith.Div,
+		func(x, y float32) float32 {
+			return x / y
+		},
+	},
 	{"max", nil, numerics.Arith.Max, func(x, y float32) float32 { return max(x, y) }},
 	{"sqrt", func(x, _ pair) bool { return x.t.X > 2*x.t.E }, unary(numerics.Arith.Sqrt), unary32(f32(math.Sqrt))},
-	{"rsqrt", func(x, _ pair) bool { return x.t.X > 2*x.t.E && x.t.X > 1e-3 }, unary(numerics.Arith.RSqrt), unary32(func(v float32) float32 { return 1 / float32(math.Sqrt(float64(v))) })},
-	{"exp", func(x, _ pair) bool { return math.Abs(x.t.X) < 8 && x.t.E < 1 }, unary(numerics.Arith.Exp), unary32(f32(math.Exp))},
+	{
+		"rsqrt", func(x, _ pair) bool { return x.t.X > 2*x.t.E && x.t.X > 1e-3 }, unary(numerics.Arith.RSqrt),
+		unary32(func(v float32) float32 {
+			return 1 / float32(math.Sqrt(float64(v)))
+		}),
+	},
+	{
+		"exp", func(x, _ pair) bool { return math.Abs(x.t.X) < 8 && x.t.E < 1 }, unary(numerics.Arith.Exp),
+		unary32(f32(math.Exp)),
+	},
 	{"log", func(x, _ pair) bool { return x.t.X > 2*x.t.E }, unary(numerics.Arith.Log), unary32(f32(math.Log))},
 	{"log1p", func(x, _ pair) bool { return x.t.X > 2*x.t.E-0.5 }, unary(numerics.Arith.Log1p), unary32(f32(math.Log1p))},
-	{"sigmoid", nil, unary(numerics.Arith.Sigmoid), unary32(func(v float32) float32 { return 1 / (1 + float32(math.Exp(float64(-v)))) })},
+	{
+		"sigmoid", nil, unary(numerics.Arith.Sigmoid), unary32(func(v float32) float32 {
+			return 1 / (1 + float32(math.Exp(float64(-v))))
+		}),
+	},
 	{"softplus", nil, unary(numerics.Arith.Softplus), unary32(func(v float32) float32 {
 		return max(v, 0) + float32(math.Log1p(float64(float32(math.Exp(-math.Abs(float64(v)))))))
 	})},
-	{"silu", nil, unary(numerics.Arith.SiLU), unary32(func(v float32) float32 { return v / (1 + float32(math.Exp(float64(-v)))) })},
+	{
+		"silu", nil, unary(numerics.Arith.SiLU), unary32(func(v float32) float32 {
+			return v / (1 + float32(math.Exp(float64(-v))))
+		}),
+	},
 	{"tanh", nil, unary(numerics.Arith.Tanh), unary32(f32(math.Tanh))},
 	{"sin", nil, unary(numerics.Arith.Sin), unary32(f32(math.Sin))},
 	{"cos", nil, unary(numerics.Arith.Cos), unary32(f32(math.Cos))},
 }
 
-func unary(f func(numerics.Arith, numerics.Tracked) numerics.Tracked) func(numerics.Arith, numerics.Tracked, numerics.Tracked) numerics.Tracked {
+func unary(f func(numerics.Arith, numerics.Tracked) numerics.Tracked) func(numerics.Arith, numerics.Tracked,
+	numerics.Tracked) numerics.Tracked {
 	return func(a numerics.Arith, x, _ numerics.Tracked) numerics.Tracked { return f(a, x) }
 }
 
@@ -108,7 +130,8 @@ func TestTrackedBoundsRandomExpressions(t *testing.T) {
 			}
 			r := p.ratio()
 			if !(r <= 1) {
-				t.Fatalf("trial %d: %s = %v in float32, exact %v, bound %v: ratio %v must not exceed 1", trial, name, p.f, p.t.X, p.t.E, r)
+				t.Fatalf("trial %d: %s = %v in float32, exact %v, bound %v: ratio %v must not exceed 1", trial, name, p.f, p.t.X,
+					p.t.E, r)
 			}
 			worst[name] = math.Max(worst[name], r)
 			count[name]++
@@ -201,9 +224,18 @@ func TestTrackedSpecialValues(t *testing.T) {
 		want numerics.Tracked
 	}{
 		{"masked score plus finite stays -Inf", ar.Add(masked, numerics.Exact(1)), masked},
-		{"softmax weight of a masked score is exactly 0", ar.Softmax([]numerics.Tracked{masked, numerics.Exact(3)})[0], numerics.Exact(0)},
-		{"division by an interval around 0 has no bound", ar.Div(numerics.Exact(1), numerics.Tracked{X: 1e-9, E: 1e-8}), numerics.Tracked{X: 1e9, E: math.Inf(1)}},
-		{"log of an interval that reaches 0 has no bound", ar.Log(numerics.Tracked{X: 1, E: 2}), numerics.Tracked{X: 0, E: math.Inf(1)}},
+		{
+			"softmax weight of a masked score is exactly 0", ar.Softmax([]numerics.Tracked{masked, numerics.Exact(3)})[0],
+			numerics.Exact(0),
+		},
+		{
+			"division by an interval around 0 has no bound", ar.Div(numerics.Exact(1), numerics.Tracked{X: 1e-9, E: 1e-8}),
+			numerics.Tracked{X: 1e9, E: math.Inf(1)},
+		},
+		{
+			"log of an interval that reaches 0 has no bound", ar.Log(numerics.Tracked{X: 1, E: 2}),
+			numerics.Tracked{X: 0, E: math.Inf(1)},
+		},
 	} {
 		if math.Abs(row.got.X-row.want.X) > 1e-6*math.Abs(row.want.X) || row.got.E != row.want.E {
 			t.Errorf("%s: got %v, want %v", row.name, row.got, row.want)

@@ -62,7 +62,8 @@ type Fit struct {
 func (v Verdict) String() string {
 	var b strings.Builder
 	if v.Accepted {
-		fmt.Fprintf(&b, "accepted: %d elements, rho median %.2g, p99 %.2g, max %.2g", v.Judged, v.Rho.Median, v.Rho.P99, v.Rho.Max)
+		fmt.Fprintf(&b, "accepted: %d elements, rho median %.2g, p99 %.2g, max %.2g", v.Judged, v.Rho.Median, v.Rho.P99,
+			v.Rho.Max)
 	} else {
 		fmt.Fprintf(&b, "rejected by the %s gate: %s", v.Gate, v.Reason)
 		if v.Where.Count > 0 {

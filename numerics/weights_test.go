@@ -22,8 +22,8 @@ import (
 // hcFn matches the mixing weights of every layer, in both spellings.
 var hcFn = regexp.MustCompile(`^(.*)layers\.(\d+)\.hc_(attn|ffn)_fn$`)
 
-// The mHC mix of a checkpoint's own layers under fp32, TF32 and bf16 on seeded hidden states: each contract MUST stay inside its
-// bound and be rejected under the finer one, on these weights too. ASSAY_WEIGHTS names the folder.
+// The mHC mix of a checkpoint's own layers under fp32, TF32 and bf16 on seeded hidden states: each contract MUST stay
+// inside its bound and be rejected under the finer one, on these weights too. ASSAY_WEIGHTS names the folder.
 func TestWeightsMHC(t *testing.T) {
 	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
 	if set && dir != "" {
@@ -31,7 +31,8 @@ func TestWeightsMHC(t *testing.T) {
 		examine(t, os.DirFS(dir), ".", "checkpoint")
 		return
 	}
-	fmt.Println("weights: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, hidden states drawn from a seed")
+	fmt.Println("weights: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, hidden states drawn from " +
+		"a seed")
 	for _, name := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		t.Run(name, func(t *testing.T) { examine(t, fixtures.FS, name, name) })
 	}

@@ -49,7 +49,8 @@ func AddressTrace(table []int, size, tokens, head int, strides CacheStrides, wid
 			return nil, fmt.Errorf("address trace: %w", err)
 		}
 		page := int64(table[j/size])
-		bound := float64(page)*math.Abs(float64(strides.Page)) + float64(size)*math.Abs(float64(strides.Token)) + math.Abs(float64(head)*float64(strides.Head))
+		bound := float64(page)*math.Abs(float64(strides.Page)) + float64(size)*math.Abs(float64(strides.Token)) +
+			math.Abs(float64(head)*float64(strides.Head))
 		if bound >= 0x1p63 {
 			return nil, fmt.Errorf("address trace: page %d times a stride of %d does not fit 64 bits", page, strides.Page)
 		}

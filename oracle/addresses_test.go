@@ -18,7 +18,8 @@ func TestFirstWrappedPagePublished(t *testing.T) {
 			t.Errorf("stride %d wraps at page %d, reported %d", stride, got, want)
 		}
 	}
-	if oracle.FirstWrappedPage(1, oracle.Int64) != -1 || oracle.FirstWrappedPage(0, oracle.Int32) != -1 || oracle.FirstWrappedPage(1<<20, oracle.Uint32) != 4096 {
+	if oracle.FirstWrappedPage(1, oracle.Int64) != -1 || oracle.FirstWrappedPage(0, oracle.Int32) != -1 ||
+		oracle.FirstWrappedPage(1<<20, oracle.Uint32) != 4096 {
 		t.Error("64 bits, no stride, or unsigned 32 bits")
 	}
 }
@@ -35,10 +36,24 @@ func TestAddressTraceByHand(t *testing.T) {
 		width oracle.IndexWidth
 		want  [6]int64
 	}{
-		"int64":      {oracle.Int64, [6]int64{last - 576, last, last - 576 + 276480, last + 276480, 15534*276480 + 64, 15534*276480 + 640}},
-		"int32":      {oracle.Int32, [6]int64{last - 576, last, last - 576 + 276480 - 1<<32, last + 276480 - 1<<32, 15534*276480 + 64 - 1<<32, 15534*276480 + 640 - 1<<32}},
-		"int32 page": {oracle.Int32Page, [6]int64{last - 576, last, last - 576 + 276480 - 1<<32, last + 276480 - 1<<32, 15534*276480 + 64 - 1<<32, 15534*276480 + 640 - 1<<32}},
-		"uint32":     {oracle.Uint32, [6]int64{last - 576, last, last - 576 + 276480, last + 276480, 15534*276480 + 64, 15534*276480 + 640}},
+		"int64": {
+			oracle.Int64, [6]int64{last - 576, last, last - 576 + 276480, last + 276480, 15534*276480 + 64, 15534*276480 + 640},
+		},
+		"int32": {
+			oracle.Int32, [6]int64{
+				last - 576, last, last - 576 + 276480 - 1<<32, last + 276480 - 1<<32, 15534*276480 + 64 - 1<<32,
+				15534*276480 + 640 - 1<<32,
+			},
+		},
+		"int32 page": {
+			oracle.Int32Page, [6]int64{
+				last - 576, last, last - 576 + 276480 - 1<<32, last + 276480 - 1<<32, 15534*276480 + 64 - 1<<32,
+				15534*276480 + 640 - 1<<32,
+			},
+		},
+		"uint32": {
+			oracle.Uint32, [6]int64{last - 576, last, last - 576 + 276480, last + 276480, 15534*276480 + 64, 15534*276480 + 640},
+		},
 	} {
 		for j, a := range trace(c.width) {
 			if a.Reached != c.want[j] || a.Wrapped() != (c.want[j] != a.Exact) || a.Token != j {
@@ -56,7 +71,9 @@ func TestAddressTraceByHand(t *testing.T) {
 // whole offset is 32 bits wide, and does not when the product alone is.
 func TestAddressTraceAtTheEdge(t *testing.T) {
 	strides := oracle.CacheStrides{Page: 276480, Token: 63488}
-	for width, want := range map[oracle.IndexWidth]int64{oracle.Int32: -1 << 31, oracle.Int32Page: 1 << 31, oracle.Uint32: 1 << 31} {
+	for width, want := range map[oracle.IndexWidth]int64{
+		oracle.Int32: -1 << 31, oracle.Int32Page: 1 << 31, oracle.Uint32: 1 << 31,
+	} {
 		got, err := oracle.AddressTrace([]int{7767}, 2, 2, 0, strides, width)
 		require.NoError(t, err)
 		if got[0].Wrapped() || got[1].Reached != want || got[1].Exact != 1<<31 {
@@ -71,7 +88,11 @@ func TestAddressTraceProperty(t *testing.T) {
 	modulus := big.NewInt(1 << 32)
 	rapid.Check(t, func(t *rapid.T) {
 		page, size := rapid.IntRange(0, 1<<20).Draw(t, "page"), rapid.IntRange(1, 64).Draw(t, "size")
-		s := oracle.CacheStrides{Page: rapid.Int64Range(1, 1<<24).Draw(t, "stride"), Token: rapid.Int64Range(1, 1<<14).Draw(t, "token"), Head: rapid.Int64Range(0, 512).Draw(t, "head")}
+		s := oracle.CacheStrides{
+			Page:  rapid.Int64Range(1, 1<<24).Draw(t, "stride"),
+			Token: rapid.Int64Range(1, 1<<14).Draw(t, "token"),
+			Head:  rapid.Int64Range(0, 512).Draw(t, "head"),
+		}
 		for width, low := range map[oracle.IndexWidth]int64{oracle.Int32: math.MinInt32, oracle.Uint32: 0} {
 			got, err := oracle.AddressTrace([]int{page}, size, size, 3, s, width)
 			require.NoError(t, err)
@@ -79,7 +100,8 @@ func TestAddressTraceProperty(t *testing.T) {
 				want := new(big.Int).Mul(big.NewInt(int64(page)), big.NewInt(s.Page))
 				want.Add(want, big.NewInt(int64(j)*s.Token+3*s.Head))
 				gap := new(big.Int).Sub(want, big.NewInt(a.Reached))
-				if want.Cmp(big.NewInt(a.Exact)) != 0 || gap.Mod(gap, modulus).Sign() != 0 || a.Reached < low || a.Reached >= low+1<<32 {
+				if want.Cmp(big.NewInt(a.Exact)) != 0 || gap.Mod(gap, modulus).Sign() != 0 || a.Reached < low ||
+					a.Reached >= low+1<<32 {
 					t.Fatalf("%+v, exact %v", a, want)
 				}
 			}

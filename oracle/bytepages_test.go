@@ -93,8 +93,21 @@ func TestMLAFromBytePages(t *testing.T) {
 	require.NoError(t, cache.Write(table[0], 0, ramp(tokens, rank+rope, 7), recipe(t, "v32-fp8")))
 	stored, err := cache.Read(table[0], 0, tokens)
 	require.NoError(t, err)
-	m := oracle.MLA{Heads: 2, Nope: 3, Rope: rope, Values: 2, KUp: ramp(6, rank, 1), VUp: ramp(4, rank, 2), Scale: oracle.MLAScale(3+rope, 40, 1)}
-	in := oracle.MLAInput{Q: ramp(2, 2*(3+rope), 3), Latent: oracle.NewMat(tokens, rank), KRope: oracle.NewMat(tokens, rope), Rows: oracle.CausalRows([]int{2, 4}, 0, 0)}
+	m := oracle.MLA{
+		Heads:  2,
+		Nope:   3,
+		Rope:   rope,
+		Values: 2,
+		KUp:    ramp(6, rank, 1),
+		VUp:    ramp(4, rank, 2),
+		Scale:  oracle.MLAScale(3+rope, 40, 1),
+	}
+	in := oracle.MLAInput{
+		Q:      ramp(2, 2*(3+rope), 3),
+		Latent: oracle.NewMat(tokens, rank),
+		KRope:  oracle.NewMat(tokens, rope),
+		Rows:   oracle.CausalRows([]int{2, 4}, 0, 0),
+	}
 	for s := range tokens {
 		copy(in.Latent.Row(s), stored.Row(s)[:rank])
 		copy(in.KRope.Row(s), stored.Row(s)[rank:])

@@ -105,7 +105,11 @@ func TestSinkhornPublishedExample(t *testing.T) {
 func TestHCPostDirection(t *testing.T) {
 	comb := oracle.Mat{Rows: 1, Cols: 4, Data: []float64{0, 1, 0, 0}} // comb[0, 1] = 1
 	post := oracle.Mat{Rows: 1, Cols: 2, Data: []float64{3, 5}}
-	got := oracle.HCPost(oracle.Mat{Rows: 1, Cols: 1, Data: []float64{10}}, post, comb, oracle.Mat{Rows: 1, Cols: 2, Data: []float64{7, 100}})
+	got := oracle.HCPost(oracle.Mat{Rows: 1, Cols: 1, Data: []float64{10}}, post, comb, oracle.Mat{
+		Rows: 1,
+		Cols: 2,
+		Data: []float64{7, 100},
+	})
 	require.Equal(t, []float64{30, 57}, got.Data)
 }
 

@@ -74,7 +74,8 @@ func TestCompressorStreamEveryRemainder(t *testing.T) {
 			for n := range longest {
 				singles = append(singles, n+1)
 			}
-			if got, want := push(t, p, ape, a, g, singles...), push(t, p, ape, a, g, longest); !slices.Equal(got.Data, want.Data) {
+			if got, want := push(t, p, ape, a, g, singles...),
+				push(t, p, ape, a, g, longest); !slices.Equal(got.Data, want.Data) {
 				t.Error("token by token differs from one push")
 			}
 		})
@@ -101,7 +102,8 @@ func TestCompressorStreamClone(t *testing.T) {
 		p := oracle.Pooling{Ratio: rapid.IntRange(1, 6).Draw(t, "ratio"), Width: 2, Overlap: rapid.Bool().Draw(t, "overlap")}
 		n := rapid.IntRange(0, 20).Draw(t, "tokens")
 		cut := rapid.IntRange(0, n).Draw(t, "cut")
-		a, g, ape := drawMat(t, n, p.Channels(), "a"), drawMat(t, n, p.Channels(), "g"), drawMat(t, p.Ratio, p.Channels(), "ape")
+		a, g, ape := drawMat(t, n, p.Channels(), "a"), drawMat(t, n, p.Channels(), "g"),
+			drawMat(t, p.Ratio, p.Channels(), "ape")
 		want := push(t, p, ape, a, g, n)
 		s, err := oracle.NewCompressorStream(p, ape)
 		require.NoError(t, err)

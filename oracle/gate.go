@@ -48,7 +48,8 @@ type GateConfig struct {
 func Gate(logits Mat, bias []float64, cfg GateConfig) (Routing, error) {
 	groups := max(cfg.Groups, 1)
 	if logits.Cols%groups != 0 || groups > 1 && (cfg.KeepGroups < 1 || cfg.KeepGroups > groups) {
-		return Routing{}, fmt.Errorf("gate: %d experts in %d groups of which %d are kept", logits.Cols, groups, cfg.KeepGroups)
+		return Routing{}, fmt.Errorf("gate: %d experts in %d groups of which %d are kept", logits.Cols, groups,
+			cfg.KeepGroups)
 	}
 	size := logits.Cols / groups
 	candidates := logits.Cols

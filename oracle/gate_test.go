@@ -28,14 +28,39 @@ func TestGateByHand(t *testing.T) {
 		experts []int
 		weights []float64
 	}{
-		"sigmoid": {oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Renormalise: true, Scaling: 2.5}, nil, []int{0, 4}, []float64{2.5 * .9 / 1.7, 2.5 * .8 / 1.7}},
+		"sigmoid": {
+			oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Renormalise: true, Scaling: 2.5},
+			nil,
+			[]int{0, 4},
+			[]float64{2.5 * .9 / 1.7, 2.5 * .8 / 1.7},
+		},
 		// -0.1, 0.1, 0.7, 1, 0.8, 0.2 choose; the weights are those before the bias.
-		"bias chooses, does not weigh": {oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Renormalise: true, Scaling: 1}, []float64{-1, 0, .2, .4, 0, 0}, []int{3, 4}, []float64{.6 / 1.4, .8 / 1.4}},
+		"bias chooses, does not weigh": {
+			oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Renormalise: true, Scaling: 1},
+			[]float64{-1, 0, .2, .4, 0, 0},
+			[]int{3, 4},
+			[]float64{.6 / 1.4, .8 / 1.4},
+		},
 		// The largest alone, without bias: groups 0 (0.9) and 2 (0.8).
-		"groups by the best": {oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 3, Groups: 3, KeepGroups: 2, Renormalise: true, Scaling: 1}, nil, []int{0, 4, 5}, []float64{.9 / 1.9, .8 / 1.9, .2 / 1.9}},
+		"groups by the best": {
+			oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 3, Groups: 3, KeepGroups: 2, Renormalise: true, Scaling: 1},
+			nil,
+			[]int{0, 4, 5},
+			[]float64{.9 / 1.9, .8 / 1.9, .2 / 1.9},
+		},
 		// The two largest with it: 1, 1.2, 1. By the largest it would be group 0.
-		"groups by the best two": {oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Groups: 3, KeepGroups: 1, Renormalise: true, Scaling: 1}, bias, []int{2, 3}, []float64{.5 / 1.1, .6 / 1.1}},
-		"not renormalised":       {oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 1, Scaling: 2}, nil, []int{0}, []float64{1.8}},
+		"groups by the best two": {
+			oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 2, Groups: 3, KeepGroups: 1, Renormalise: true, Scaling: 1},
+			bias,
+			[]int{2, 3},
+			[]float64{.5 / 1.1, .6 / 1.1},
+		},
+		"not renormalised": {
+			oracle.GateConfig{Scoring: oracle.ScoreSigmoid, K: 1, Scaling: 2},
+			nil,
+			[]int{0},
+			[]float64{1.8},
+		},
 	} {
 		got, err := oracle.Gate(z, c.bias, c.cfg)
 		require.NoError(t, err, name)
@@ -106,11 +131,13 @@ func TestGateRefuses(t *testing.T) {
 		cfg     oracle.GateConfig
 		want    string
 	}{
-		"uneven groups":   {make([]float64, 4), nil, oracle.GateConfig{K: 1, Groups: 3, KeepGroups: 1}, "3 groups"},
-		"no group kept":   {make([]float64, 4), nil, oracle.GateConfig{K: 1, Groups: 2}, "0 are kept"},
-		"k above experts": {make([]float64, 4), nil, oracle.GateConfig{K: 3, Groups: 2, KeepGroups: 1}, "out of 2 candidates"},
-		"NaN logit":       {[]float64{0, nan}, nil, oracle.GateConfig{K: 1}, "expert 1"},
-		"NaN bias":        {make([]float64, 4), []float64{0, nan, 0, 0}, oracle.GateConfig{K: 1, Groups: 2, KeepGroups: 1}, "NaN"},
+		"uneven groups": {make([]float64, 4), nil, oracle.GateConfig{K: 1, Groups: 3, KeepGroups: 1}, "3 groups"},
+		"no group kept": {make([]float64, 4), nil, oracle.GateConfig{K: 1, Groups: 2}, "0 are kept"},
+		"k above experts": {
+			make([]float64, 4), nil, oracle.GateConfig{K: 3, Groups: 2, KeepGroups: 1}, "out of 2 candidates",
+		},
+		"NaN logit": {[]float64{0, nan}, nil, oracle.GateConfig{K: 1}, "expert 1"},
+		"NaN bias":  {make([]float64, 4), []float64{0, nan, 0, 0}, oracle.GateConfig{K: 1, Groups: 2, KeepGroups: 1}, "NaN"},
 	} {
 		_, err := oracle.Gate(oracle.Mat{Rows: 1, Cols: len(c.z), Data: c.z}, c.bias, c.cfg)
 		require.ErrorContains(t, err, c.want, name)

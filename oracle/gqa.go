@@ -35,7 +35,8 @@ type GQAInput struct {
 func GQA(in GQAInput, form LSEForm) (o, lse Mat, err error) {
 	h, g := in.Heads, in.KVHeads
 	if g < 1 || h%g != 0 || in.Q.Cols%h != 0 || in.K.Cols != in.Q.Cols/h*g || in.V.Cols%g != 0 {
-		return Mat{}, Mat{}, fmt.Errorf("gqa: %d heads over %d with rows of %d (q), %d (k) and %d (v) channels do not fit", h, g, in.Q.Cols, in.K.Cols, in.V.Cols)
+		return Mat{}, Mat{}, fmt.Errorf("gqa: %d heads over %d with rows of %d (q), %d (k) and %d (v) channels do not fit", h,
+			g, in.Q.Cols, in.K.Cols, in.V.Cols)
 	}
 	if err := checkHeadScales("k_scale", in.KScale, g); err != nil {
 		return Mat{}, Mat{}, err

@@ -48,7 +48,9 @@ func TestGQAEqualsListAttentionUnderAnyPageTable(t *testing.T) {
 				copy(q.Row(i)[dv:], in.Q.Row(i)[head*d:])
 			}
 			want, wantLSE, _ := oracle.ListAttention(oracle.ListAttentionInput{
-				Q: q, Heads: 1, Values: dv, Sink: in.Sink[head : head+1], Scale: in.Scale, Lists: []oracle.RowList{{Rows: rows, Indices: in.Rows}},
+				Q: q, Heads: 1, Values: dv, Sink: in.Sink[head : head+1], Scale: in.Scale, Lists: []oracle.RowList{
+					{Rows: rows, Indices: in.Rows},
+				},
 			}, oracle.LSEForm{Base2: true})
 			for i := range 2 {
 				if !close12(lse.Row(i)[head], wantLSE.Data[i]) {
@@ -111,7 +113,8 @@ func TestGQAWindowIndexCoded(t *testing.T) {
 	}
 	for window, want := range map[int]float64{1: 128, 2: 96, 3: 224.0 / 3, 0: 255.0 / 8} {
 		o, lse, err := oracle.GQA(oracle.GQAInput{
-			Q: oracle.NewMat(1, 1), Heads: 1, KVHeads: 1, K: oracle.NewMat(10, 1), V: v, Scale: 1, Rows: oracle.CausalRows([]int{7}, 0, window),
+			Q: oracle.NewMat(1, 1), Heads: 1, KVHeads: 1, K: oracle.NewMat(10, 1), V: v, Scale: 1,
+			Rows: oracle.CausalRows([]int{7}, 0, window),
 		}, oracle.LSEForm{Base2: true})
 		require.NoError(t, err)
 		keys := window
@@ -125,7 +128,14 @@ func TestGQAWindowIndexCoded(t *testing.T) {
 }
 
 func TestGQARefuses(t *testing.T) {
-	base := oracle.GQAInput{Q: oracle.NewMat(1, 4), Heads: 2, KVHeads: 2, K: oracle.NewMat(2, 4), V: oracle.NewMat(2, 4), Rows: [][]int{{0}}}
+	base := oracle.GQAInput{
+		Q:       oracle.NewMat(1, 4),
+		Heads:   2,
+		KVHeads: 2,
+		K:       oracle.NewMat(2, 4),
+		V:       oracle.NewMat(2, 4),
+		Rows:    [][]int{{0}},
+	}
 	for want, change := range map[string]func(*oracle.GQAInput){
 		"do not fit":           func(in *oracle.GQAInput) { in.KVHeads = 3 },
 		"k_scale: scale 0":     func(in *oracle.GQAInput) { in.KScale = []float64{0} },

@@ -77,7 +77,8 @@ func TestGroupedAndMaskedEqualDense(t *testing.T) {
 		masked, err := oracle.MaskedLinear(buffers, w, counts)
 		require.NoError(t, err)
 		for e, c := range counts {
-			if !slices.Equal(masked[e].Slice(0, c).Data, want.Slice(first[e], first[e]+c).Data) || masked[e].Slice(c, 6).MaxAbs() != 0 {
+			if !slices.Equal(masked[e].Slice(0, c).Data, want.Slice(first[e], first[e]+c).Data) ||
+				masked[e].Slice(c, 6).MaxAbs() != 0 {
 				t.Fatalf("masked, expert %d: %v", e, masked[e].Data)
 			}
 		}

@@ -20,7 +20,8 @@ import (
 // Source: V3.2 inference/model.py rotate_activation, V4 inference/model.py Indexer; absent in vLLM's V4 path.
 func Hadamard(x Mat, width int) (Mat, error) {
 	if width < 1 || bits.OnesCount(uint(width)) != 1 || x.Cols%width != 0 {
-		return Mat{}, fmt.Errorf("hadamard: width %d must be a power of two that divides the %d channels of a row", width, x.Cols)
+		return Mat{}, fmt.Errorf("hadamard: width %d must be a power of two that divides the %d channels of a row", width,
+			x.Cols)
 	}
 	out := x.Clone()
 	norm := 1 / math.Sqrt(float64(width))

@@ -50,7 +50,12 @@ func TestIndexerRaggedAndPagedEqualContiguous(t *testing.T) {
 		size := rapid.IntRange(1, 4).Draw(t, "page")
 		lengths := rapid.SliceOfN(rapid.IntRange(drafts, 9), 1, 3).Draw(t, "lengths")
 		table, pages := drawTable(t, lengths, size)
-		in := oracle.PagedIndexer{Keys: oracle.NewPaged(pages, size, width), Table: table, Lengths: oracle.DraftLengths(lengths, drafts), Width: 10}
+		in := oracle.PagedIndexer{
+			Keys:    oracle.NewPaged(pages, size, width),
+			Table:   table,
+			Lengths: oracle.DraftLengths(lengths, drafts),
+			Width:   10,
+		}
 		scales := make([]float64, pages*size)
 		for i := range in.Keys.Rows.Data {
 			in.Keys.Rows.Data[i] = math.NaN()
@@ -89,7 +94,8 @@ func TestIndexerRaggedAndPagedEqualContiguous(t *testing.T) {
 			t.Fatalf("paged %v, ragged %v, %v", paged.Data, compact.Data, err)
 		}
 		for r := range start {
-			alone := oracle.IndexerLogits(in.Q.Slice(r, r+1), keys.Slice(start[r], end[r]), in.W.Slice(r, r+1), []int{end[r] - start[r]})
+			alone := oracle.IndexerLogits(in.Q.Slice(r, r+1), keys.Slice(start[r], end[r]), in.W.Slice(r, r+1),
+				[]int{end[r] - start[r]})
 			for s, l := range alone.Data {
 				if want := l * ks[start[r]+s]; paged.Row(r)[s] != want {
 					t.Fatalf("query %d, key %d: %v, alone %v", r, s, paged.Row(r)[s], want)

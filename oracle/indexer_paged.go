@@ -37,7 +37,8 @@ func IndexerLogitsPaged(in PagedIndexer) (Mat, error) {
 	for b, lengths := range in.Lengths {
 		for i, n := range lengths {
 			if n < 0 || n > in.Width {
-				return Mat{}, fmt.Errorf("paged indexer: query %d of request %d sees %d keys; the result has %d columns", i, b, n, in.Width)
+				return Mat{}, fmt.Errorf("paged indexer: query %d of request %d sees %d keys; the result has %d columns", i, b, n,
+					in.Width)
 			}
 			for j := range n {
 				at, err := in.Keys.slot(in.Table[b], j)

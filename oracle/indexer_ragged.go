@@ -9,10 +9,10 @@ import (
 //
 //	L[t, s] = (sum_h w[t, h] · relu(<q[t, h], k[s]>)) · ks[s]     start[t] <= s < end[t], else -Inf
 //
-// q [T, H·D], k [S, D], w [T, H]; ks [S] is the scale of each stored key, nil for 1: it must be
-// positive, for relu is taken before it. start, end [T]; an empty range gives a row of -Inf. Result
-// [T, S]. A NaN in a visible key or query gives NaN. A kernel that does not clean its logits leaves anything outside of the range: that is for
-// the judge, not for this oracle.
+// q [T, H·D], k [S, D], w [T, H]; ks [S] is the scale of each stored key, nil for 1: it must be positive, for relu is
+// taken before it. start, end [T]; an empty range gives a row of -Inf. Result [T, S]. A NaN in a visible key or query
+// gives NaN. A kernel that does not clean its logits leaves anything outside of the range: that is for the judge, not
+// for this oracle.
 //
 // It fails on a range outside of [0, S] or reversed, and on a scale that is not positive.
 //

@@ -19,7 +19,12 @@ func indexKeys(hadamard bool) map[string]oracle.IndexKey {
 			Weight: weight, Bias: bias, LayerNorm: true, Eps: 1e-6, Hadamard: hadamard,
 			Rotary: oracle.Rotary{Frequencies: yarn.Frequencies(), Pairing: oracle.PairHalf, Leading: true},
 		},
-		"V4": {Weight: weight, Eps: 1e-6, Hadamard: hadamard, Rotary: oracle.Rotary{Frequencies: oracle.Rope{Base: 160000, Dims: 64}.Frequencies()}},
+		"V4": {
+			Weight:   weight,
+			Eps:      1e-6,
+			Hadamard: hadamard,
+			Rotary:   oracle.Rotary{Frequencies: oracle.Rope{Base: 160000, Dims: 64}.Frequencies()},
+		},
 	}
 }
 

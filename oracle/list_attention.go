@@ -20,10 +20,10 @@ type ListAttentionInput struct {
 	Scale  float64
 }
 
-// ListAttention attends over the concatenated lists. Results: the output [T, H·Values], the
-// log-sum-exp of the scaled scores without the sink in the given form [T, H], and the largest scaled
-// score [T, H], -Inf where there is no row. A duplicate row counts as often as it is listed. A query
-// without any row gives 0 whatever the sink; a NaN in a listed row reaches the results of its queries alone. Rows that no list names are never read.
+// ListAttention attends over the concatenated lists. Results: the output [T, H·Values], the log-sum-exp of the scaled
+// scores without the sink in the given form [T, H], and the largest scaled score [T, H], -Inf where there is no row. A
+// duplicate row counts as often as it is listed. A query without any row gives 0 whatever the sink; a NaN in a listed
+// row reaches the results of its queries alone. Rows that no list names are never read.
 //
 // Source: FlashMLA tests/ref.py and flash_mla_interface.py.
 func ListAttention(in ListAttentionInput, form LSEForm) (o, lse, top Mat) {

@@ -42,10 +42,13 @@ func (s *subject) projections(layer int) []reading {
 		s.norm(p+"ffn_hc.out.2", w+"ffn_norm.weight", p+"post_attention_layernorm.out"),
 		s.projectedNorm("q-a", h, s.weight(w+"attn.wq_a.weight"), s.weight(w+"attn.q_norm.weight").Row(0), 64, qr),
 		s.projectedNorm("q-b", qr, s.weight(w+"attn.wq_b.weight"), nil, 64, fromHeads(s.tr.Mat(a+"q_b_norm.out", 0), 4)),
-		s.projectedNorm("kv", h, s.weight(w+"attn.wkv.weight"), s.weight(w+"attn.kv_norm.weight").Row(0), 64, s.tr.Mat(a+"kv_norm.out", 0)),
+		s.projectedNorm("kv", h, s.weight(w+"attn.wkv.weight"), s.weight(w+"attn.kv_norm.weight").Row(0), 64,
+			s.tr.Mat(a+"kv_norm.out", 0)),
 	}
 	u, wo := s.tr.Mat(a+"o_a_proj.out", 128), s.weight(w+"attn.wo_b.weight")
-	return append(all, reading{"wo-b", s.ops.Linear(u, wo).Data, s.tr.Mat(a+"out.0", 0).Data, bounds(s.linear(tracked(u), wo))})
+	return append(all, reading{
+		"wo-b", s.ops.Linear(u, wo).Data, s.tr.Mat(a+"out.0", 0).Data, bounds(s.linear(tracked(u), wo)),
+	})
 }
 
 // projectedNorm checks RMSNorm(x wᵀ), per group of width channels.

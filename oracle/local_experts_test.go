@@ -77,7 +77,11 @@ func (s *subject) routeWeight(logits []float64, chosen []int, expert int) numeri
 // mixture is the routed sum plus the shared expert, with its bound per element.
 func (s *subject) mixture(w string, h oracle.Mat, r oracle.Routing) (oracle.Mat, []float64) {
 	read := func(name string) oracle.ExpertWeights {
-		return oracle.ExpertWeights{W1: s.weight(name + "w1.weight"), W2: s.weight(name + "w2.weight"), W3: s.weight(name + "w3.weight")}
+		return oracle.ExpertWeights{
+			W1: s.weight(name + "w1.weight"),
+			W2: s.weight(name + "w2.weight"),
+			W3: s.weight(name + "w3.weight"),
+		}
 	}
 	shared := read(w + "ffn.shared_experts.")
 	var experts []oracle.ExpertWeights

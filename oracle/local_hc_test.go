@@ -50,7 +50,9 @@ func (s *subject) gate(m numerics.Tracked, scale, base float64) numerics.Tracked
 	return s.ar.Sigmoid(s.ar.Add(s.ar.Mul(m, numerics.Exact(scale)), numerics.Exact(base)))
 }
 
-func (s *subject) split(v []numerics.Tracked, fn oracle.Mat, scale, base []float64) (pre, post, comb []numerics.Tracked) {
+func (s *subject) split(v []numerics.Tracked, fn oracle.Mat, scale, base []float64) (pre, post,
+	comb []numerics.Tracked,
+) {
 	mixes := s.mix(v, fn)
 	var logits []numerics.Tracked
 	for i, m := range mixes {
@@ -118,7 +120,10 @@ func (s *subject) head() []reading {
 	return []reading{
 		{"hc-head", y.Data, s.tr.Mat("model.hc_head.out", 0).Data, bounds(bY)},
 		s.norm("model.hc_head.out", "norm.weight", "model.norm.out"),
-		{"lm-head", s.ops.Linear(normed, s.weight("head.weight")).Data, s.tr.Mat("logits", 0).Data, bounds(s.linear(tracked(normed), s.weight("head.weight")))},
+		{
+			"lm-head", s.ops.Linear(normed, s.weight("head.weight")).Data, s.tr.Mat("logits", 0).Data,
+			bounds(s.linear(tracked(normed), s.weight("head.weight"))),
+		},
 	}
 }
 

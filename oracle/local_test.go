@@ -82,7 +82,8 @@ func TestOperatorsReproduceTheirRecordedOutputs(t *testing.T) {
 				}
 			}
 			for _, op := range sortedKeys(worst) {
-				t.Logf("%-24s error/bound %.3f (limit %d)   error/largest %.1e (limit %.0e)", op, worst[op][0], boundFactor, worst[op][1], ceiling)
+				t.Logf("%-24s error/bound %.3f (limit %d)   error/largest %.1e (limit %.0e)", op, worst[op][0], boundFactor,
+					worst[op][1], ceiling)
 			}
 		})
 	}
@@ -116,7 +117,8 @@ func TestLocalChecksRejectFaults(t *testing.T) {
 // judge gives the worst error over bound and over the largest value, and the first breach in words.
 func (r reading) judge() (rho, rel float64, problem string) {
 	if len(r.got) != len(r.want) || len(r.got) != len(r.bound) || len(r.got) == 0 {
-		return math.Inf(1), math.Inf(1), fmt.Sprintf("%s: %d values and %d bounds for %d recorded ones", r.op, len(r.got), len(r.bound), len(r.want))
+		return math.Inf(1), math.Inf(1),
+			fmt.Sprintf("%s: %d values and %d bounds for %d recorded ones", r.op, len(r.got), len(r.bound), len(r.want))
 	}
 	largest := 0.0
 	for _, w := range r.want {
@@ -129,7 +131,8 @@ func (r reading) judge() (rho, rel float64, problem string) {
 		}
 		rho, rel = math.Max(rho, ratio(e, r.bound[i])), math.Max(rel, ratio(e, largest))
 		if problem == "" && (e > boundFactor*r.bound[i] || e > ceiling*largest) {
-			problem = fmt.Sprintf("%s: element %d is %v, recorded %v: off by %.2e, bound %d x %.2e, ceiling %.2e", r.op, i, r.got[i], w, e, boundFactor, r.bound[i], ceiling*largest)
+			problem = fmt.Sprintf("%s: element %d is %v, recorded %v: off by %.2e, bound %d x %.2e, ceiling %.2e", r.op, i,
+				r.got[i], w, e, boundFactor, r.bound[i], ceiling*largest)
 		}
 	}
 	return rho, rel, problem
@@ -199,7 +202,9 @@ func bounds(rows [][]numerics.Tracked) []float64 {
 }
 
 // rotate is RoPE on the trailing 16 dims of every head with its bound.
-func (s *subject) rotate(x [][]numerics.Tracked, width int, positions []int, rope oracle.Rope, inverse bool) [][]numerics.Tracked {
+func (s *subject) rotate(x [][]numerics.Tracked, width int, positions []int, rope oracle.Rope,
+	inverse bool,
+) [][]numerics.Tracked {
 	out := make([][]numerics.Tracked, len(x))
 	for t, row := range x {
 		out[t] = append([]numerics.Tracked(nil), row...)

@@ -42,7 +42,8 @@ func MergeStates(states []PartialState, sink []float64, form LSEForm) (PartialSt
 	for i, s := range states {
 		for n, l := range s.LSE {
 			if v := s.natural(l); math.IsNaN(v) || math.IsInf(v, 1) {
-				return PartialState{}, fmt.Errorf("merge: row %d of state %d has the LSE %v; a row without keys is -Inf, or +Inf if its form says so", n, i, l)
+				return PartialState{}, fmt.Errorf("merge: row %d of state %d has the LSE %v; a row without keys is -Inf, or +Inf "+
+					"if its form says so", n, i, l)
 			}
 		}
 	}

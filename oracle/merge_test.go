@@ -48,18 +48,21 @@ func TestMergeBases(t *testing.T) {
 		return oracle.PartialState{O: oracle.Mat{Rows: 1, Cols: 1, Data: []float64{o}}, LSE: []float64{lse}, LSEForm: form}
 	}
 	two := oracle.LSEForm{Base2: true}
-	got, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, two), state(1, math.Log(8), oracle.LSEForm{})}, nil, two)
+	got, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, two), state(1, math.Log(8), oracle.LSEForm{})}, nil,
+		two)
 	require.NoError(t, err)
 	if !near(got.O.Data[0], 0.8) || !near(got.LSE[0], math.Log2(10)) {
 		t.Errorf("got %v, LSE %v", got.O.Data[0], got.LSE[0])
 	}
-	wrong, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, oracle.LSEForm{}), state(1, 3, oracle.LSEForm{})}, nil, two)
+	wrong, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, oracle.LSEForm{}), state(1, 3, oracle.LSEForm{})},
+		nil, two)
 	require.NoError(t, err)
 	if math.Abs(wrong.O.Data[0]-0.881) > 5e-4 {
 		t.Errorf("mixed bases give %v, published 0.881", wrong.O.Data[0])
 	}
 	// A sink of ln 10 beside Z = 10 halves the output, once, and leaves the LSE.
-	half, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, two), state(1, 3, two)}, []float64{math.Log(10)}, two)
+	half, err := oracle.MergeStates([]oracle.PartialState{state(0, 1, two), state(1, 3, two)}, []float64{math.Log(10)},
+		two)
 	require.NoError(t, err)
 	if !near(half.O.Data[0], 0.4) || !near(half.LSE[0], math.Log2(10)) {
 		t.Errorf("with sink: %v, LSE %v", half.O.Data[0], half.LSE[0])
@@ -119,7 +122,8 @@ func TestSplitsMergeToTheWhole(t *testing.T) {
 			copy(rows.Row(5), []float64{math.NaN(), math.Inf(1), math.NaN()})
 			l := oracle.RowList{Rows: rows}
 			for range queries {
-				l.Indices = append(l.Indices, append(rapid.SliceOfN(rapid.SampledFrom([]int{-1, 0, 1, 2, 3, 4, 6}), 0, 5).Draw(t, "indices"), 5))
+				l.Indices = append(l.Indices,
+					append(rapid.SliceOfN(rapid.SampledFrom([]int{-1, 0, 1, 2, 3, 4, 6}), 0, 5).Draw(t, "indices"), 5))
 				l.Lengths = append(l.Lengths, len(l.Indices[len(l.Indices)-1])-1)
 			}
 			in.Lists = append(in.Lists, l)
@@ -157,7 +161,8 @@ func TestListAttentionIsAttention(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := oracle.AttentionInput{
 			Q: drawMat(t, 3, 4, "q"), Positions: []int{2, 5, 7}, Window: drawMat(t, 8, 2, "window"), WindowSize: 3,
-			Compressed: drawMat(t, 3, 2, "compressed"), Selected: [][]int{{}, {1}, {0, 2}}, Sink: []float64{0.5, -1}, Scale: 0.25,
+			Compressed: drawMat(t, 3, 2, "compressed"), Selected: [][]int{{}, {1}, {0, 2}}, Sink: []float64{0.5, -1},
+			Scale: 0.25,
 		}
 		want := oracle.Attention(in)
 		lists := in.Lists()

@@ -28,7 +28,8 @@ type MLAInput struct {
 // then its value rows. It fails when the rows do not fit the heads.
 func SplitKVUp(wkvB Mat, heads, nope, values int) (kUp, vUp Mat, err error) {
 	if wkvB.Rows != heads*(nope+values) {
-		return Mat{}, Mat{}, fmt.Errorf("mla: wkv_b has %d rows; %d heads of %d + %d need %d", wkvB.Rows, heads, nope, values, heads*(nope+values))
+		return Mat{}, Mat{}, fmt.Errorf("mla: wkv_b has %d rows; %d heads of %d + %d need %d", wkvB.Rows, heads, nope, values,
+			heads*(nope+values))
 	}
 	for h := range heads {
 		at := h * (nope + values)

@@ -18,7 +18,11 @@ func drawMLA(t *rapid.T) (oracle.MLA, oracle.MLAInput) {
 	k, v, err := oracle.SplitKVUp(drawMat(t, m.Heads*(m.Nope+m.Values), rank, "wkv_b"), m.Heads, m.Nope, m.Values)
 	require.NoError(t, err)
 	m.KUp, m.VUp = k, v
-	in := oracle.MLAInput{Q: drawMat(t, 2, m.Heads*(m.Nope+m.Rope), "q"), Latent: drawMat(t, rows, rank, "latent"), KRope: drawMat(t, rows, m.Rope, "rope")}
+	in := oracle.MLAInput{
+		Q:      drawMat(t, 2, m.Heads*(m.Nope+m.Rope), "q"),
+		Latent: drawMat(t, rows, rank, "latent"),
+		KRope:  drawMat(t, rows, m.Rope, "rope"),
+	}
 	in.Rows = [][]int{{0}, rapid.SliceOfN(rapid.IntRange(-1, rows), 0, 5).Draw(t, "selected")}
 	return m, in
 }
@@ -49,9 +53,21 @@ func TestMLAAbsorbedEqualsExpanded(t *testing.T) {
 // The identity needs every part: heads that are swapped in one projection, or rope channels left
 // out, break it.
 func TestMLAIdentityHasTeeth(t *testing.T) {
-	m := oracle.MLA{Heads: 2, Nope: 1, Rope: 1, Values: 1, Scale: 1, KUp: oracle.Mat{Rows: 2, Cols: 2, Data: []float64{1, 0, 0, 2}}, VUp: oracle.Mat{Rows: 2, Cols: 2, Data: []float64{1, 1, 3, -1}}}
+	m := oracle.MLA{
+		Heads:  2,
+		Nope:   1,
+		Rope:   1,
+		Values: 1,
+		Scale:  1,
+		KUp:    oracle.Mat{Rows: 2, Cols: 2, Data: []float64{1, 0, 0, 2}},
+		VUp:    oracle.Mat{Rows: 2, Cols: 2, Data: []float64{1, 1, 3, -1}},
+	}
 	in := oracle.MLAInput{
-		Q: oracle.Mat{Rows: 1, Cols: 4, Data: []float64{1, 1, .5, -1}}, Latent: oracle.Mat{Rows: 2, Cols: 2, Data: []float64{1, 0, 0, 1}},
+		Q: oracle.Mat{Rows: 1, Cols: 4, Data: []float64{1, 1, .5, -1}}, Latent: oracle.Mat{
+			Rows: 2,
+			Cols: 2,
+			Data: []float64{1, 0, 0, 1},
+		},
 		KRope: oracle.Mat{Rows: 2, Cols: 1, Data: []float64{0, 1}}, Rows: [][]int{{0, 1}},
 	}
 	o, lse := m.Expanded(in)

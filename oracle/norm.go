@@ -6,10 +6,10 @@ import "math"
 //
 //	y_d = w_d · x_d / sqrt(mean(x²) + eps)
 //
-// x [T, G·D]: each row holds G groups that are normalised on their own (heads for the per-head query
-// norm, one group otherwise). weight [D], or nil for the norm without weight (per-head query norm of
-// V4); D = len(weight), or width when weight is nil, where 0 means the whole row. eps is added to the mean of squares, inside the
-// root. Result [T, G·D].
+// x [T, G·D]: each row holds G groups that are normalised on their own (heads for the per-head query norm, one group
+// otherwise). weight [D], or nil for the norm without weight (per-head query norm of V4); D = len(weight), or width
+// when weight is nil, where 0 means the whole row. eps is added to the mean of squares, inside the root. Result [T,
+// G·D].
 //
 // Source: V4 inference/model.py RMSNorm and the query-head norm; eps 1e-6.
 func RMSNorm(x Mat, weight []float64, width int, eps float64) Mat {

@@ -29,8 +29,8 @@ type Ops struct {
 	HashRoute func(logits Mat, table [][]int, scaling float64) (Routing, error)
 	SwiGLU    func(x Mat, e ExpertWeights, limit float64) Mat
 
-	// Carry is what a sequence that goes on finds in its memory: the part by name, and its rows. An engine hands them on as
-	// they are, which nil does too.
+	// Carry is what a sequence that goes on finds in its memory: the part by name, and its rows. An engine hands them on
+	// as they are, which nil does too.
 	Carry func(part Carried, rows Mat) Mat
 }
 

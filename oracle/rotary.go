@@ -48,7 +48,8 @@ func (r Rotary) Angle(position, i int) float64 {
 func (r Rotary) Apply(x Mat, width int, positions []int, inverse bool) (Mat, error) {
 	pairs := len(r.Frequencies)
 	if width < max(1, 2*pairs) || x.Cols%width != 0 {
-		return Mat{}, fmt.Errorf("rope: heads of %d channels do not hold %d rotated ones or do not divide a row of %d", width, 2*pairs, x.Cols)
+		return Mat{}, fmt.Errorf("rope: heads of %d channels do not hold %d rotated ones or do not divide a row of %d", width,
+			2*pairs, x.Cols)
 	}
 	amplitude := r.Amplitude
 	if amplitude == 0 {

@@ -21,14 +21,19 @@ func TestRotaryOneHot(t *testing.T) {
 		channel int
 		want    []float64
 	}{
-		"interleaved, trailing": {oracle.Rotary{Frequencies: freq}, 1, []float64{0, 0, 1, 0, 0}}, // channel 1 is the first of pair 0
+		// channel 1 is the first of pair 0
+		"interleaved, trailing": {oracle.Rotary{Frequencies: freq}, 1, []float64{0, 0, 1, 0, 0}},
 		"interleaved, pair 1":   {oracle.Rotary{Frequencies: freq}, 3, []float64{0, 0, 0, s3, .5}},
 		"half, trailing":        {oracle.Rotary{Frequencies: freq, Pairing: oracle.PairHalf}, 1, []float64{0, 0, 0, 1, 0}},
 		"half, pair 1":          {oracle.Rotary{Frequencies: freq, Pairing: oracle.PairHalf}, 2, []float64{0, 0, s3, 0, .5}},
-		"half, leading":         {oracle.Rotary{Frequencies: freq, Pairing: oracle.PairHalf, Leading: true}, 0, []float64{0, 0, 1, 0, 0}},
-		"interleaved, leading":  {oracle.Rotary{Frequencies: freq, Leading: true}, 0, []float64{0, 1, 0, 0, 0}},
-		"leading leaves last":   {oracle.Rotary{Frequencies: freq, Leading: true}, 4, []float64{0, 0, 0, 0, 1}},
-		"amplitude":             {oracle.Rotary{Frequencies: freq, Amplitude: 2}, 3, []float64{0, 0, 0, 2 * s3, 1}},
+		"half, leading": {
+			oracle.Rotary{Frequencies: freq, Pairing: oracle.PairHalf, Leading: true},
+			0,
+			[]float64{0, 0, 1, 0, 0},
+		},
+		"interleaved, leading": {oracle.Rotary{Frequencies: freq, Leading: true}, 0, []float64{0, 1, 0, 0, 0}},
+		"leading leaves last":  {oracle.Rotary{Frequencies: freq, Leading: true}, 4, []float64{0, 0, 0, 0, 1}},
+		"amplitude":            {oracle.Rotary{Frequencies: freq, Amplitude: 2}, 3, []float64{0, 0, 0, 2 * s3, 1}},
 	} {
 		x := oracle.NewMat(1, 5)
 		x.Data[c.channel] = 1
@@ -83,7 +88,10 @@ func TestRotaryIdentities(t *testing.T) {
 				other.Row(row)[d/width*width+to(d%width)] = x.Row(row)[d]
 			}
 		}
-		half, err := oracle.Rotary{Frequencies: r.Frequencies, Pairing: oracle.PairHalf, Leading: true, FP32Table: true}.Apply(other, width, positions, inverse)
+		half, err := oracle.Rotary{
+			Frequencies: r.Frequencies, Pairing: oracle.PairHalf, Leading: true,
+			FP32Table: true,
+		}.Apply(other, width, positions, inverse)
 		require.NoError(t, err)
 		for row := range 2 {
 			for d := range 2 * width {
@@ -97,7 +105,10 @@ func TestRotaryIdentities(t *testing.T) {
 
 func TestRotaryScoresDependOnDistance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := oracle.Rotary{Frequencies: oracle.Rope{Base: 10000, Dims: 8}.Frequencies(), Pairing: rapid.SampledFrom([]oracle.Pairing{oracle.PairInterleaved, oracle.PairHalf}).Draw(t, "pairing")}
+		r := oracle.Rotary{
+			Frequencies: oracle.Rope{Base: 10000, Dims: 8}.Frequencies(),
+			Pairing:     rapid.SampledFrom([]oracle.Pairing{oracle.PairInterleaved, oracle.PairHalf}).Draw(t, "pairing"),
+		}
 		x := drawMat(t, 2, 8, "x")
 		distance, at := rapid.IntRange(0, 5000).Draw(t, "distance"), rapid.IntRange(0, 1<<20).Draw(t, "at")
 		score := func(p int) float64 {
@@ -168,7 +179,10 @@ func bigPower(c, s *big.Float, p int) (cos, sin float64) {
 
 // fp32 tables stay within two roundings of the angle, and near 2^20 they are visibly off.
 func TestRotaryFP32Table(t *testing.T) {
-	freq := oracle.YaRN{Rope: oracle.Rope{Base: 160000, Dims: 64}, Factor: 16, Original: 65536, BetaFast: 32, BetaSlow: 1}.Frequencies()
+	freq := oracle.YaRN{
+		Rope: oracle.Rope{Base: 160000, Dims: 64}, Factor: 16, Original: 65536, BetaFast: 32,
+		BetaSlow: 1,
+	}.Frequencies()
 	exact, table := oracle.Rotary{Frequencies: freq}, oracle.Rotary{Frequencies: freq, FP32Table: true}
 	worst := 0.0
 	for p := 1<<20 - 512; p < 1<<20; p++ {

@@ -18,7 +18,8 @@ import (
 // Source: V4 inference/kernel.py act_quant and fp4_act_quant with inplace; V3.2 inference/model.py.
 func RoundTrip(x Mat, leading int, r format.Recipe) (Mat, error) {
 	if leading < 0 || leading > x.Cols || r.Block.BlockRows != 1 {
-		return Mat{}, fmt.Errorf("round trip: %d of %d channels by recipe %q, whose blocks are %d rows high; rows are quantised one by one",
+		return Mat{}, fmt.Errorf("round trip: %d of %d channels by recipe %q, whose blocks are %d rows high; rows are "+
+			"quantised one by one",
 			leading, x.Cols, r.Name, r.Block.BlockRows)
 	}
 	out := x.Clone()

@@ -31,7 +31,8 @@ type SinkhornVariant struct {
 
 // SinkhornVariants are the published ones, V4's release first.
 //
-//	v4           softmax + eps, 20 column steps with 19 row steps between (V4 inference/kernel.py; FlashInfer has 20 and eps too)
+//	v4           softmax + eps, 20 column steps with 19 row steps between (V4 inference/kernel.py; FlashInfer has 20
+//	             and eps too)
 //	tilekernels  the same with 10 (TileKernels tests and defaults)
 //	log          exp(B), 20 times a column and a row step, no eps (TransformerEngine in log space; the
 //	             order of arXiv 2512.24880, equation 8)

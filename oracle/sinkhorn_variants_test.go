@@ -51,7 +51,9 @@ func TestSinkhornVariantsLimitAtTwo(t *testing.T) {
 	for i, v := range b {
 		logs[i] = -math.Log1p(math.Exp(-v))
 	}
-	for _, start := range []oracle.SinkhornStart{oracle.StartSoftmax, oracle.StartExp, oracle.StartRowExp, oracle.StartSigmoid} {
+	for _, start := range []oracle.SinkhornStart{
+		oracle.StartSoftmax, oracle.StartExp, oracle.StartRowExp, oracle.StartSigmoid,
+	} {
 		want := limit(b)
 		if start == oracle.StartSigmoid {
 			want = limit(logs)
@@ -79,7 +81,9 @@ func TestSinkhornLogEqualsLinear(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawMat(t, 4, 4, "logits").Data
 		v := oracle.SinkhornVariant{
-			Start:      rapid.SampledFrom([]oracle.SinkhornStart{oracle.StartSoftmax, oracle.StartExp, oracle.StartRowExp, oracle.StartSigmoid}).Draw(t, "start"),
+			Start: rapid.SampledFrom([]oracle.SinkhornStart{
+				oracle.StartSoftmax, oracle.StartExp, oracle.StartRowExp, oracle.StartSigmoid,
+			}).Draw(t, "start"),
 			Iterations: rapid.IntRange(1, 20).Draw(t, "iterations"), RowsLast: rapid.Bool().Draw(t, "rows last"),
 		}
 		logs, linear := slices.Clone(b), slices.Clone(b)

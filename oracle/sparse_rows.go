@@ -39,11 +39,13 @@ func ExtendRows(requests []ExtendRequest, selected [][]int, k, ratio, window, al
 			if ratio > 0 {
 				t, n := len(out), min(Visible(p, ratio), k)
 				if t >= len(selected) || len(selected[t]) < n {
-					return nil, fmt.Errorf("extend rows: query %d at position %d of request %d needs a selection of %d rows", t, p, i, n)
+					return nil, fmt.Errorf("extend rows: query %d at position %d of request %d needs a selection of %d rows", t, p, i,
+						n)
 				}
 				for _, s := range selected[t][:n] {
 					if s >= Visible(p, ratio) || s < -1 {
-						return nil, fmt.Errorf("extend rows: position %d of request %d selects compressed row %d of %d visible ones", p, i, s, Visible(p, ratio))
+						return nil, fmt.Errorf("extend rows: position %d of request %d selects compressed row %d of %d visible ones", p,
+							i, s, Visible(p, ratio))
 					}
 					if s >= 0 {
 						s += r.CompressedBase

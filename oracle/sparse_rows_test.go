@@ -57,8 +57,16 @@ func TestExtendRowsAndRingEqualOneShot(t *testing.T) {
 		var want []float64
 		for _, n := range lengths {
 			extend := rapid.IntRange(1, n).Draw(t, "extend")
-			raw, compressed, q := drawMat(t, n, width, "raw"), drawMat(t, n/ratio+1, width, "compressed"), drawMat(t, n, width, "q")
-			one := oracle.AttentionInput{Q: q, Window: raw, WindowSize: window, Compressed: compressed, Sink: in.Sink, Scale: in.Scale}
+			raw, compressed, q := drawMat(t, n, width, "raw"), drawMat(t, n/ratio+1, width, "compressed"),
+				drawMat(t, n, width, "q")
+			one := oracle.AttentionInput{
+				Q:          q,
+				Window:     raw,
+				WindowSize: window,
+				Compressed: compressed,
+				Sink:       in.Sink,
+				Scale:      in.Scale,
+			}
 			for p := range n {
 				one.Positions = append(one.Positions, p)
 				var chosen []int
@@ -70,7 +78,12 @@ func TestExtendRowsAndRingEqualOneShot(t *testing.T) {
 			whole := oracle.Attention(one)
 			want = append(want, whole.Slice(n-extend, n).Data...)
 			gathered := min(n, extend+window-1)
-			requests = append(requests, oracle.ExtendRequest{SeqLen: n, Extend: extend, WindowBase: flat.Rows, CompressedBase: flat.Rows + gathered})
+			requests = append(requests, oracle.ExtendRequest{
+				SeqLen:         n,
+				Extend:         extend,
+				WindowBase:     flat.Rows,
+				CompressedBase: flat.Rows + gathered,
+			})
 			flat = flat.Append(raw.Slice(n-gathered, n)).Append(compressed)
 			selected = append(selected, one.Selected[n-extend:]...)
 			in.Q = in.Q.Append(q.Slice(n-extend, n))

@@ -38,7 +38,8 @@ func (s Stored) Mat() (Mat, error) {
 // Source: V3.2 and V4 inference/kernel.py fp8_gemm and fp4_gemm; ModelOpt nvfp4_tensor.py.
 func StoredLinear(x, w Stored, alpha float64) (Mat, error) {
 	if x.Cols != w.Cols {
-		return Mat{}, fmt.Errorf("stored linear: x is [%d, %d] and w [%d, %d]; the last axes must agree", x.Rows, x.Cols, w.Rows, w.Cols)
+		return Mat{}, fmt.Errorf("stored linear: x is [%d, %d] and w [%d, %d]; the last axes must agree", x.Rows, x.Cols,
+			w.Rows, w.Cols)
 	}
 	a, err := x.Mat()
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// The second source (a zero has no sign here, no sum can see it): decoders written from the tables of the formats, scales picked by hand-written
-// index arithmetic, and the sum taken block by block with the scales outside, as the kernels do.
+// The second source (a zero has no sign here, no sum can see it): decoders written from the tables of the formats,
+// scales picked by hand-written index arithmetic, and the sum taken block by block with the scales outside, as the
+// kernels do.
 var e2m1 = []float64{0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6}
 
 func e4m3(code byte) float64 {
@@ -29,7 +30,8 @@ func e4m3(code byte) float64 {
 func e8m0(code byte) float64 { return math.Exp2(float64(code) - 127) }
 
 func fp32At(raw []byte, i int) float64 {
-	return float64(math.Float32frombits(uint32(raw[4*i]) | uint32(raw[4*i+1])<<8 | uint32(raw[4*i+2])<<16 | uint32(raw[4*i+3])<<24))
+	return float64(math.Float32frombits(uint32(raw[4*i]) | uint32(raw[4*i+1])<<8 | uint32(raw[4*i+2])<<16 |
+		uint32(raw[4*i+3])<<24))
 }
 
 type operand struct {

@@ -53,7 +53,9 @@ func TestSelectTopK(t *testing.T) {
 // Against the definition: a chosen key is never below one left out, whatever the ties.
 func TestSelectTopKProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		scores := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-3, 3).Draw(t, "score")) }), 1, 50).Draw(t, "scores")
+		scores := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) float64 {
+			return float64(rapid.IntRange(-3, 3).Draw(t, "score"))
+		}), 1, 50).Draw(t, "scores")
 		visible := rapid.IntRange(0, len(scores)).Draw(t, "visible")
 		k := rapid.IntRange(0, 60).Draw(t, "k")
 		got, err := oracle.SelectTopK(scores, visible, k, oracle.LowestIndex)

@@ -62,7 +62,8 @@ func TestYaRNEnds(t *testing.T) {
 	plain, got := y.Rope.Frequencies(), y.Frequencies()
 	for i, theta := range plain {
 		switch {
-		case i <= 15 && got[i] != theta, i >= 25 && !near(got[i], theta/16), i > 15 && i < 25 && (got[i] >= theta || got[i] <= theta/16):
+		case i <= 15 && got[i] != theta, i >= 25 && !near(got[i], theta/16),
+			i > 15 && i < 25 && (got[i] >= theta || got[i] <= theta/16):
 			t.Errorf("pair %d turns by %v, plain %v", i, got[i], theta)
 		}
 	}

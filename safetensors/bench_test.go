@@ -13,7 +13,8 @@ import (
 func wide(n int) []byte {
 	var entries []string
 	for i := range n {
-		entries = append(entries, tensor(fmt.Sprintf("layers.%d.ffn.experts.%d.w1.weight", i/256, i%256), "F8_E4M3", "8,8", 64*i, 64*i+64))
+		entries = append(entries, tensor(fmt.Sprintf("layers.%d.ffn.experts.%d.w1.weight", i/256, i%256), "F8_E4M3", "8,8",
+			64*i, 64*i+64))
 	}
 	return build(`{`+strings.Join(entries, ",")+`}`, 64*n)
 }

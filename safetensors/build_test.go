@@ -49,7 +49,8 @@ func wantFormatError(t *testing.T, err error, file, tensor string, offset int64,
 		t.Fatalf("got %v (%T), want a *FormatError", err, err)
 	}
 	if fe.File != file || fe.Tensor != tensor || fe.Offset != offset {
-		t.Errorf("blames file %q, tensor %q, byte %d; want %q, %q, %d\n%v", fe.File, fe.Tensor, fe.Offset, file, tensor, offset, err)
+		t.Errorf("blames file %q, tensor %q, byte %d; want %q, %q, %d\n%v", fe.File, fe.Tensor, fe.Offset, file, tensor,
+			offset, err)
 	}
 	if !strings.Contains(fe.Problem, cause) {
 		t.Errorf("the problem %q does not mention %q", fe.Problem, cause)
@@ -63,7 +64,9 @@ func wantFormatError(t *testing.T, err error, file, tensor string, offset int64,
 	if tensor != "" && !strings.Contains(text, fmt.Sprintf("tensor %q", tensor)) {
 		t.Errorf("the sentence %q does not name tensor %q", text, tensor)
 	}
-	remedies := []string{"write ", "fetch ", "git lfs pull", "convert it", "check ", "the format has", "correct the", "remove one"}
+	remedies := []string{
+		"write ", "fetch ", "git lfs pull", "convert it", "check ", "the format has", "correct the", "remove one",
+	}
 	for _, r := range remedies {
 		if strings.Contains(fe.Problem, r) {
 			return

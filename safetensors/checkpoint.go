@@ -60,7 +60,8 @@ func OpenCheckpoint(fsys fs.FS, dir string) (_ *Checkpoint, err error) {
 		return nil, err
 	}
 	if exists(fsys, path.Join(dir, singleFile)) && !slices.Contains(ix.shards, singleFile) {
-		return nil, fmt.Errorf("safetensors: %q holds both %s and %s, which does not list it, so it is not clear which weights are meant; remove one", dir, singleFile, index)
+		return nil, fmt.Errorf("safetensors: %q holds both %s and %s, which does not list it, so it is not clear which "+
+			"weights are meant; remove one", dir, singleFile, index)
 	}
 	if err := c.openShards(fsys, dir, name, ix); err != nil {
 		return nil, err
@@ -88,11 +89,13 @@ func findWeights(fsys fs.FS, dir string) (index string, err error) {
 	case len(indexes) == 1:
 		return indexes[0], nil
 	case len(indexes) > 1:
-		return "", fmt.Errorf("safetensors: %q holds %d indexes (%s) and none is called model%s; keep the one that is meant", dir, len(indexes), strings.Join(indexes, ", "), indexSuffix)
+		return "", fmt.Errorf("safetensors: %q holds %d indexes (%s) and none is called model%s; keep the one that is meant",
+			dir, len(indexes), strings.Join(indexes, ", "), indexSuffix)
 	case single:
 		return "", nil
 	}
-	return "", fmt.Errorf("safetensors: %q holds neither %s nor a *%s; give the folder of the weights: %w", dir, singleFile, indexSuffix, fs.ErrNotExist)
+	return "", fmt.Errorf("safetensors: %q holds neither %s nor a *%s; give the folder of the weights: %w", dir,
+		singleFile, indexSuffix, fs.ErrNotExist)
 }
 
 func exists(fsys fs.FS, name string) bool {
@@ -114,19 +117,42 @@ func (c *Checkpoint) openShards(fsys fs.FS, dir, index string, ix *shardIndex) e
 		for _, t := range f.tensors {
 			listed, ok := ix.shardOf[t.Name]
 			if !ok {
-				return &FormatError{File: f.name, Tensor: clip(t.Name), Offset: t.Offset, Problem: fmt.Sprintf("the shard holds it, but the weight_map of %s does not list it; write the index again from the shards", index)}
+				return &FormatError{
+					File:   f.name,
+					Tensor: clip(t.Name),
+					Offset: t.Offset,
+					Problem: fmt.Sprintf("the shard holds it, but the weight_map of %s does not list it; write the index again from "+
+						"the shards", index),
+				}
 			}
 			if listed != shard {
-				return &FormatError{File: f.name, Tensor: clip(t.Name), Offset: t.Offset, Problem: fmt.Sprintf("the shard holds it, but the weight_map of %s puts it into %q; write the index again from the shards", index, clip(listed))}
+				return &FormatError{
+					File:   f.name,
+					Tensor: clip(t.Name),
+					Offset: t.Offset,
+					Problem: fmt.Sprintf("the shard holds it, but the weight_map of %s puts it into %q; write the index again from "+
+						"the shards", index, clip(listed)),
+				}
 			}
 			total += t.Size
 		}
 	}
 	if tensor, lost := ix.firstMissing(byShard); lost {
-		return &FormatError{File: index, Tensor: clip(tensor), Offset: ix.at[tensor], Problem: fmt.Sprintf("the weight_map puts it into %q, which does not hold it; fetch the shard again or write the index again", ix.shardOf[tensor])}
+		return &FormatError{
+			File:   index,
+			Tensor: clip(tensor),
+			Offset: ix.at[tensor],
+			Problem: fmt.Sprintf("the weight_map puts it into %q, which does not hold it; fetch the shard again or write the "+
+				"index again", ix.shardOf[tensor]),
+		}
 	}
 	if ix.totalSize >= 0 && ix.totalSize != total {
-		return &FormatError{File: index, Offset: ix.totalAt, Problem: fmt.Sprintf("total_size is %d, but the tensors of the %d shards add up to %d bytes; write the index again from the shards", ix.totalSize, len(c.files), total)}
+		return &FormatError{
+			File:   index,
+			Offset: ix.totalAt,
+			Problem: fmt.Sprintf("total_size is %d, but the tensors of the %d shards add up to %d bytes; write the index "+
+				"again from the shards", ix.totalSize, len(c.files), total),
+		}
 	}
 	for _, f := range c.files {
 		if err := c.addNames(f); err != nil {

@@ -19,7 +19,8 @@ import (
 const indexName = "model.safetensors.index.json"
 
 // goodIndex fits twoShards: a (8 bytes) and b (3 bytes) in s1, c (2 bytes) in s2.
-const goodIndex = `{"metadata":{"total_size":13},"weight_map":{"a":"s1.safetensors","b":"s1.safetensors","c":"s2.safetensors"}}`
+const goodIndex = `{"metadata":{"total_size":13},"weight_map":{"a":"s1.safetensors","b":"s1.safetensors",` +
+	`"c":"s2.safetensors"}}`
 
 // twoShards is a folder "w" with that index text and both shards.
 func twoShards(index string) fstest.MapFS {
@@ -55,9 +56,18 @@ func TestMalformedIndexes(t *testing.T) {
 		{"total-negative", strings.Replace(goodIndex, "13", "§-13", 1), "", "is -13"},
 		{"total-fraction", strings.Replace(goodIndex, "13", "§13.5", 1), "", "is 13.5"},
 		{"total-string", strings.Replace(goodIndex, "13", `§"13"`, 1), "", `not the string "13"`},
-		{"total-wrong", strings.Replace(goodIndex, `"total_size":13`, `§"total_size":14`, 1), "", "total_size is 14, but the tensors of the 2 shards add up to 13"},
-		{"listed-not-stored", strings.Replace(goodIndex, `"c"`, `§"d":"s1.safetensors","c"`, 1), "d", `puts it into "s1.safetensors", which does not hold it`},
-		{"listed-twice-missing", strings.Replace(goodIndex, `"c"`, `§"z":"s2.safetensors","d":"s1.safetensors","c"`, 1), "z", "does not hold it"},
+		{
+			"total-wrong", strings.Replace(goodIndex, `"total_size":13`, `§"total_size":14`, 1), "",
+			"total_size is 14, but the tensors of the 2 shards add up to 13",
+		},
+		{
+			"listed-not-stored", strings.Replace(goodIndex, `"c"`, `§"d":"s1.safetensors","c"`, 1), "d",
+			`puts it into "s1.safetensors", which does not hold it`,
+		},
+		{
+			"listed-twice-missing", strings.Replace(goodIndex, `"c"`, `§"z":"s2.safetensors","d":"s1.safetensors","c"`, 1), "z",
+			"does not hold it",
+		},
 		{"empty-name-not-stored", strings.Replace(goodIndex, `"c"`, `§"":"s2.safetensors","c"`, 1), "", "does not hold it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -102,8 +112,10 @@ func TestShardsAgainstIndex(t *testing.T) {
 			"release-name-clash", func(fs fstest.MapFS) {
 				fs[s1].Data = build(`{`+tensor("embed.weight", "U8", "2", 0, 2)+`}`, 2)
 				fs[s2].Data = build(`{`+tensor("model.embed_tokens.weight", "U8", "2", 0, 2)+`}`, 2)
-				fs["w/"+indexName].Data = []byte(`{"weight_map":{"embed.weight":"s1.safetensors","model.embed_tokens.weight":"s2.safetensors"}}`)
-			}, s2, "model.embed_tokens.weight", int64(8 + len(`{`+tensor("model.embed_tokens.weight", "U8", "2", 0, 2)+`}`)), `both have the release name "embed.weight"`,
+				fs["w/"+indexName].Data = []byte(`{"weight_map":{"embed.weight":"s1.safetensors",` +
+					`"model.embed_tokens.weight":"s2.safetensors"}}`)
+			}, s2, "model.embed_tokens.weight", int64(8 + len(`{`+tensor("model.embed_tokens.weight", "U8", "2", 0, 2)+`}`)),
+			`both have the release name "embed.weight"`,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -129,9 +141,22 @@ func TestFolderRefusals(t *testing.T) {
 		{"no-folder", fstest.MapFS{}, `cannot list the checkpoint folder "w"`, fs.ErrNotExist},
 		{"no-weights", fstest.MapFS{"w/config.json": index}, "holds neither model.safetensors nor", fs.ErrNotExist},
 		{"other-name-only", fstest.MapFS{"w/weights.safetensors": one}, "holds neither", fs.ErrNotExist},
-		{"two-indexes", fstest.MapFS{"w/a.safetensors.index.json": index, "w/b.safetensors.index.json": index}, "holds 2 indexes (a.safetensors.index.json, b.safetensors.index.json)", nil},
-		{"single-and-index", fstest.MapFS{"w/model.safetensors": one, "w/" + indexName: shards["w/"+indexName]}, "holds both model.safetensors and", nil},
-		{"shard-missing", fstest.MapFS{"w/" + indexName: index, "w/s1.safetensors": one}, `"w/s2.safetensors"`, fs.ErrNotExist},
+		{
+			"two-indexes",
+			fstest.MapFS{"w/a.safetensors.index.json": index, "w/b.safetensors.index.json": index},
+			"holds 2 indexes (a.safetensors.index.json, b.safetensors.index.json)", nil,
+		},
+		{
+			"single-and-index",
+			fstest.MapFS{"w/model.safetensors": one, "w/" + indexName: shards["w/"+indexName]},
+			"holds both model.safetensors and", nil,
+		},
+		{
+			"shard-missing",
+			fstest.MapFS{"w/" + indexName: index, "w/s1.safetensors": one},
+			`"w/s2.safetensors"`,
+			fs.ErrNotExist,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c, err := safetensors.OpenCheckpoint(row.folder, "w")
@@ -155,15 +180,33 @@ func TestFolderVariants(t *testing.T) {
 	}{
 		{"single-file", "w", fstest.MapFS{"w/model.safetensors": one, "w/trace.safetensors": {Data: []byte("not read")}}, 2},
 		{"root-folder", ".", fstest.MapFS{"model.safetensors": one}, 2},
-		{"index-of-another-name", "w", fstest.MapFS{"w/x.safetensors.index.json": {Data: []byte(`{"weight_map":{"a":"x.safetensors","b":"x.safetensors"}}`)}, "w/x.safetensors": one}, 2},
-		{"index-that-lists-the-single-file", "w", fstest.MapFS{"w/" + indexName: {Data: []byte(`{"weight_map":{"a":"model.safetensors","b":"model.safetensors"}}`)}, "w/model.safetensors": one}, 2},
+		{
+			"index-of-another-name", "w", fstest.MapFS{
+				"w/x.safetensors.index.json": {Data: []byte(`{"weight_map":{"a":"x.safetensors","b":"x.safetensors"}}`)},
+				"w/x.safetensors":            one,
+			}, 2,
+		},
+		{
+			"index-that-lists-the-single-file", "w", fstest.MapFS{
+				"w/" + indexName:      {Data: []byte(`{"weight_map":{"a":"model.safetensors","b":"model.safetensors"}}`)},
+				"w/model.safetensors": one,
+			}, 2,
+		},
 		{"model-index-before-another", "w", func() fstest.MapFS {
 			folder := twoShards(goodIndex)
 			folder["w/model.fp16.safetensors.index.json"] = &fstest.MapFile{Data: []byte("not read")}
 			return folder
 		}(), 3},
-		{"shard-in-subfolder", "w", fstest.MapFS{"w/" + indexName: {Data: []byte(`{"weight_map":{"a":"p/x.safetensors","b":"p/x.safetensors"}}`)}, "w/p/x.safetensors": one}, 2},
-		{"free-form-remarks", "w", twoShards(`{"version":[1,{"x":null}],"metadata":{"total_parameters":7.5,"note":{"by":["me"]},"total_size":13.0},` + goodIndex[len(`{"metadata":{"total_size":13},`):]), 3},
+		{
+			"shard-in-subfolder", "w", fstest.MapFS{
+				"w/" + indexName:    {Data: []byte(`{"weight_map":{"a":"p/x.safetensors","b":"p/x.safetensors"}}`)},
+				"w/p/x.safetensors": one,
+			}, 2,
+		},
+		{
+			"free-form-remarks", "w", twoShards(`{"version":[1,{"x":null}],"metadata":{"total_parameters":7.5,` +
+				`"note":{"by":["me"]},"total_size":13.0},` + goodIndex[len(`{"metadata":{"total_size":13},`):]), 3,
+		},
 		{"no-tensors", "w", fstest.MapFS{"w/" + indexName: {Data: []byte(`{"weight_map":{}}`)}}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -210,7 +253,8 @@ func TestCheckpointLookups(t *testing.T) {
 	if got := c.Files()[1].Name(); got != "w/s2.safetensors" {
 		t.Errorf("the second file is %q", got)
 	}
-	if _, err := c.Float32s("model.zz"); !errors.Is(err, safetensors.ErrNoTensor) || !strings.Contains(fmt.Sprint(err), `neither under this name nor under "zz"`) {
+	if _, err := c.Float32s("model.zz"); !errors.Is(err, safetensors.ErrNoTensor) ||
+		!strings.Contains(fmt.Sprint(err), `neither under this name nor under "zz"`) {
 		t.Errorf("an unknown name: got %v", err)
 	}
 	if _, ok := c.Tensor("zz"); ok {

@@ -2,6 +2,7 @@ package safetensors_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/safetensors"
@@ -18,8 +19,10 @@ func ExampleOpenCheckpoint() {
 	info, _ := c.Tensor("model.layers.2.attn.norm.weight")
 	fmt.Println(info.Name, info.DType, info.Shape, info.Size)
 	_, err = c.Float32s("model.layers.2.attn.wkv.weight")
-	fmt.Println(err)
+	fmt.Println(strings.ReplaceAll(err.Error(), ": ", ":\n"))
 	// Output:
 	// layers.2.attn.kv_norm.weight F32 [64] 256
-	// safetensors: nano-v4-mxfp4/model-00002-of-00003.safetensors: tensor "layers.2.attn.wkv.weight" is F8_E4M3, and this reader takes [F32] only; decode Bytes with numerics/format
+	// safetensors:
+	// nano-v4-mxfp4/model-00002-of-00003.safetensors:
+	// tensor "layers.2.attn.wkv.weight" is F8_E4M3, and this reader takes [F32] only; decode Bytes with numerics/format
 }

@@ -102,11 +102,13 @@ func adopt(file fs.File, name string) (_ *File, err error) {
 		return nil, fmt.Errorf("safetensors: cannot stat %q: %w", name, err)
 	}
 	if !stat.Mode().IsRegular() {
-		return nil, fmt.Errorf("safetensors: %q is not a regular file (%s); name the .safetensors file itself, or use OpenCheckpoint for a folder", name, stat.Mode().Type())
+		return nil, fmt.Errorf("safetensors: %q is not a regular file (%s); name the .safetensors file itself, or use "+
+			"OpenCheckpoint for a folder", name, stat.Mode().Type())
 	}
 	r, ok := file.(io.ReaderAt)
 	if !ok {
-		return nil, fmt.Errorf("safetensors: the file system gives %q as %T without ReadAt, so single tensors cannot be read; unpack the file and use os.DirFS", name, file)
+		return nil, fmt.Errorf("safetensors: the file system gives %q as %T without ReadAt, so single tensors cannot be "+
+			"read; unpack the file and use os.DirFS", name, file)
 	}
 	f, err := NewReader(r, stat.Size(), name)
 	if err != nil {

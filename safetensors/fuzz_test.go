@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/assay-suite/assay/safetensors"
@@ -13,7 +14,7 @@ import (
 // FuzzReader: any bytes MUST either be refused with a *FormatError inside the file, or open as what
 // encoding/json says they are, with tensors that tile the data and read without error.
 func FuzzReader(f *testing.F) {
-	for _, row := range malformedHeaders {
+	for _, row := range slices.Concat(malformedHeaders, malformedShapes) {
 		f.Add(build(row.twin, row.twinData))
 		f.Add(build(row.header, row.data)) // with its mark: one more kind of damage
 	}
@@ -39,7 +40,8 @@ func FuzzReader(f *testing.F) {
 			if err := json.Unmarshal(fields[name], &e); err != nil {
 				t.Fatalf("%q: %v", name, err)
 			}
-			if info.Offset != next || info.Offset != 8+n+e.Offsets[0] || info.Offset+info.Size != 8+n+e.Offsets[1] || string(info.DType) != e.DType {
+			if info.Offset != next || info.Offset != 8+n+e.Offsets[0] || info.Offset+info.Size != 8+n+e.Offsets[1] ||
+				string(info.DType) != e.DType {
 				t.Fatalf("%+v does not fit the entry %+v after byte %d", info, e, next)
 			}
 			next = info.Offset + info.Size

@@ -29,7 +29,8 @@ func readHeader(r io.ReaderAt, size int64, file string) ([]Info, map[string]stri
 		return &FormatError{File: file, Offset: at, Problem: problem, Err: err}
 	}
 	if size < 8 {
-		return nil, nil, fail(max(size, 0), "the file has "+strconv.FormatInt(size, 10)+" bytes, too few for the 8-byte header length; "+fixDownload, nil)
+		return nil, nil, fail(max(size, 0), "the file has "+strconv.FormatInt(size, 10)+" bytes, too few for the 8-byte "+
+			"header length; "+fixDownload, nil)
 	}
 	var prefix [8]byte
 	if n, err := r.ReadAt(prefix[:], 0); n < len(prefix) {
@@ -41,18 +42,22 @@ func readHeader(r io.ReaderAt, size int64, file string) ([]Info, map[string]stri
 	}
 	switch {
 	case length > maxHeader:
-		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+", above the format's limit of "+strconv.Itoa(maxHeader)+" bytes; this is no safetensors file, or it is damaged: fetch it again", nil)
+		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+", above the format's limit of "+
+			strconv.Itoa(maxHeader)+" bytes; this is no safetensors file, or it is damaged: fetch it again", nil)
 	case int64(length) > size-8:
-		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+" but only "+strconv.FormatInt(size-8, 10)+" bytes follow; "+fixDownload, nil)
+		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+" but only "+
+			strconv.FormatInt(size-8, 10)+" bytes follow; "+fixDownload, nil)
 	case length < 2:
-		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+", too short even for an empty object {}; "+fixWriter, nil)
+		return nil, nil, fail(0, "the header length is "+strconv.FormatUint(length, 10)+
+			", too short even for an empty object {}; "+fixWriter, nil)
 	}
 	header := make([]byte, length)
 	if n, err := r.ReadAt(header, 8); n < len(header) {
 		return nil, nil, fail(8+int64(n), "the header cannot be read to its end; check the disk or mount", err)
 	}
 	if header[0] != '{' {
-		return nil, nil, fail(8, "the header starts with 0x"+strconv.FormatUint(uint64(header[0]), 16)+", but must start with '{'; "+fixWriter, nil)
+		return nil, nil, fail(8, "the header starts with 0x"+strconv.FormatUint(uint64(header[0]), 16)+
+			", but must start with '{'; "+fixWriter, nil)
 	}
 	return parseHeader(file, header, size-8-int64(length))
 }
@@ -144,7 +149,8 @@ func readEntry(w *walker, name string, at int64) (entry, error) {
 			e.begin, e.end = pair[0], pair[1]
 			return nil
 		}
-		return w.fail(at, "the entry has the unknown field %q; only dtype, shape and data_offsets are allowed; %s", clip(key), fixWriter)
+		return w.fail(at, "the entry has the unknown field %q; only dtype, shape and data_offsets are allowed; %s", clip(key),
+			fixWriter)
 	})
 	switch {
 	case err != nil:
@@ -161,11 +167,14 @@ func readEntry(w *walker, name string, at int64) (entry, error) {
 	size, ok := sizeBits(e.info.DType, e.info.Shape)
 	switch {
 	case !ok:
-		return e, w.fail(shapeAt, "the shape %v of %s overflows a 63-bit size; %s", clipShape(e.info.Shape), e.info.DType, fixWriter)
+		return e, w.fail(shapeAt, "the shape %v of %s overflows a 63-bit size; %s", clipShape(e.info.Shape), e.info.DType,
+			fixWriter)
 	case size%8 != 0:
-		return e, w.fail(shapeAt, "the shape %v of %s makes %d bits, not a whole number of bytes; pad the last dimension and write the file again", clipShape(e.info.Shape), e.info.DType, size)
+		return e, w.fail(shapeAt, "the shape %v of %s makes %d bits, not a whole number of bytes; pad the last dimension "+
+			"and write the file again", clipShape(e.info.Shape), e.info.DType, size)
 	case e.end-e.begin != size/8:
-		return e, w.fail(offsetsAt, "data_offsets [%d, %d] span %d bytes, but shape %v of %s needs %d; %s", e.begin, e.end, e.end-e.begin, clipShape(e.info.Shape), e.info.DType, size/8, fixWriter)
+		return e, w.fail(offsetsAt, "data_offsets [%d, %d] span %d bytes, but shape %v of %s needs %d; %s", e.begin, e.end,
+			e.end-e.begin, clipShape(e.info.Shape), e.info.DType, size/8, fixWriter)
 	}
 	e.info.Size = size / 8
 	return e, nil
@@ -183,11 +192,14 @@ func place(w *walker, entries []entry, start, data int64) ([]Info, error) {
 		w.tensor = e.info.Name
 		switch {
 		case e.begin > next:
-			return nil, w.fail(start+next, "%d bytes before this tensor (begin %d) belong to no tensor; %s", e.begin-next, e.begin, fixWriter)
+			return nil, w.fail(start+next, "%d bytes before this tensor (begin %d) belong to no tensor; %s", e.begin-next,
+				e.begin, fixWriter)
 		case e.begin < next:
-			return nil, w.fail(start+e.begin, "it begins at data offset %d inside tensor %q, which ends at %d; %s", e.begin, clip(before), next, fixWriter)
+			return nil, w.fail(start+e.begin, "it begins at data offset %d inside tensor %q, which ends at %d; %s", e.begin,
+				clip(before), next, fixWriter)
 		case e.end > data:
-			return nil, w.fail(start+data, "it ends at data offset %d, but the file has only %d bytes of data; %s", e.end, data, fixDownload)
+			return nil, w.fail(start+data, "it ends at data offset %d, but the file has only %d bytes of data; %s", e.end, data,
+				fixDownload)
 		}
 		e.info.Offset = start + e.begin
 		infos = append(infos, e.info)

@@ -33,7 +33,11 @@ func readIndex(fsys fs.FS, name string) (*shardIndex, error) {
 		return nil, fmt.Errorf("safetensors: cannot read the index %q: %w", name, err)
 	}
 	if len(raw) > maxHeader {
-		return nil, &FormatError{File: name, Offset: maxHeader, Problem: fmt.Sprintf("the index is longer than %d bytes; %s", maxHeader, fixWriter)}
+		return nil, &FormatError{
+			File:    name,
+			Offset:  maxHeader,
+			Problem: fmt.Sprintf("the index is longer than %d bytes; %s", maxHeader, fixWriter),
+		}
 	}
 	return parseIndex(name, raw)
 }
@@ -101,7 +105,8 @@ func readWeightMap(w *walker, ix *shardIndex) error {
 		}
 		// A shard may lie in a subfolder, but an index must not reach outside its own folder.
 		if !fs.ValidPath(shard) || shard == "." || strings.ContainsAny(shard, "\\\x00") {
-			return w.fail(w.at, "the shard %q is not a plain path inside the checkpoint's folder; correct the weight_map", clip(shard))
+			return w.fail(w.at, "the shard %q is not a plain path inside the checkpoint's folder; correct the weight_map",
+				clip(shard))
 		}
 		if !known[shard] {
 			known[shard] = true

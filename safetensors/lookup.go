@@ -13,7 +13,13 @@ func (c *Checkpoint) addNames(f *File) error {
 	for _, t := range f.tensors {
 		release := ReleaseName(t.Name)
 		if other, taken := c.release[release]; taken {
-			return &FormatError{File: f.name, Tensor: clip(t.Name), Offset: t.Offset, Problem: fmt.Sprintf("it and %q in %s both have the release name %q; remove one of the two", clip(other), c.owner[other].name, clip(release))}
+			return &FormatError{
+				File:   f.name,
+				Tensor: clip(t.Name),
+				Offset: t.Offset,
+				Problem: fmt.Sprintf("it and %q in %s both have the release name %q; remove one of the two", clip(other),
+					c.owner[other].name, clip(release)),
+			}
 		}
 		c.release[release] = t.Name
 		c.owner[t.Name] = f
@@ -69,7 +75,9 @@ func (c *Checkpoint) Metadata() map[string]string {
 func (c *Checkpoint) locate(name string) (*File, string, error) {
 	stored, ok := c.Resolve(name)
 	if !ok {
-		return nil, "", fmt.Errorf("safetensors: checkpoint at %s: tensor %q is not among its %d tensors, neither under this name nor under %q; Names lists them: %w", c.place(), clip(name), len(c.owner), clip(ReleaseName(name)), ErrNoTensor)
+		return nil, "", fmt.Errorf("safetensors: checkpoint at %s: tensor %q is not among its %d tensors, neither under "+
+			"this name nor under %q; Names lists them: %w", c.place(), clip(name), len(c.owner), clip(ReleaseName(name)),
+			ErrNoTensor)
 	}
 	return c.owner[stored], stored, nil
 }

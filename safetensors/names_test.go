@@ -38,7 +38,9 @@ func TestReleaseName(t *testing.T) {
 
 // Applying ReleaseName twice MUST be the same as once, or lookups would depend on who mapped first.
 func TestReleaseNameIsIdempotent(t *testing.T) {
-	part := rapid.SampledFrom([]string{"model.", "embed_tokens.weight", "hc_head.hc_", "layers.0", ".attn.norm.weight", ".", "hc_", "x"})
+	part := rapid.SampledFrom([]string{
+		"model.", "embed_tokens.weight", "hc_head.hc_", "layers.0", ".attn.norm.weight", ".", "hc_", "x",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		name := ""
 		for _, p := range rapid.SliceOfN(part, 0, 6).Draw(t, "parts") {
@@ -53,7 +55,8 @@ func TestReleaseNameIsIdempotent(t *testing.T) {
 
 // Names MUST follow the bytes, not the header.
 func TestNamesFollowTheBytes(t *testing.T) {
-	f, err := open(build(`{`+tensor("z", "U8", "2", 5, 7)+`,`+tensor("m", "U8", "5", 0, 5)+`,`+tensor("e", "U8", "0", 5, 5)+`}`, 7))
+	f, err := open(build(`{`+tensor("z", "U8", "2", 5, 7)+`,`+tensor("m", "U8", "5", 0, 5)+`,`+
+		tensor("e", "U8", "0", 5, 5)+`}`, 7))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,8 @@ func TestBrokenDisk(t *testing.T) {
 			}
 		})
 	}
-	f, err := safetensors.NewReader(brokenDisk{bytes.NewReader(file), int64(len(file)) - 1}, int64(len(file)), "bad.safetensors")
+	f, err := safetensors.NewReader(brokenDisk{bytes.NewReader(file), int64(len(file)) - 1}, int64(len(file)),
+		"bad.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 func (f *File) lookup(name string) (Info, error) {
 	i, ok := f.index[name]
 	if !ok {
-		return Info{}, fmt.Errorf("safetensors: %s: tensor %q is not among the %d tensors of the file; Names lists them: %w", f.name, clip(name), len(f.tensors), ErrNoTensor)
+		return Info{}, fmt.Errorf("safetensors: %s: tensor %q is not among the %d tensors of the file; Names lists them: %w",
+			f.name, clip(name), len(f.tensors), ErrNoTensor)
 	}
 	return f.tensors[i], nil
 }
@@ -20,14 +21,16 @@ func (f *File) lookup(name string) (Info, error) {
 // read fills a new slice with n bytes from absolute offset at.
 func (f *File) read(info Info, at, n int64) ([]byte, error) {
 	if n > math.MaxInt {
-		return nil, fmt.Errorf("safetensors: %s: tensor %q: %d bytes do not fit into this machine's memory; read it by Rows or Section", f.name, clip(info.Name), n)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q: %d bytes do not fit into this machine's memory; read it by "+
+			"Rows or Section", f.name, clip(info.Name), n)
 	}
 	buf := make([]byte, n)
 	if got, err := f.r.ReadAt(buf, at); got < len(buf) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("safetensors: %s: tensor %q: byte %d cannot be read; the file was changed after it was opened, or the disk failed: %w", f.name, clip(info.Name), at+int64(got), err)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q: byte %d cannot be read; the file was changed after it was "+
+			"opened, or the disk failed: %w", f.name, clip(info.Name), at+int64(got), err)
 	}
 	return buf, nil
 }
@@ -53,13 +56,15 @@ func (f *File) Rows(name string, from, to int) ([]byte, error) {
 		return nil, fmt.Errorf("safetensors: %s: tensor %q is a scalar and has no rows; use Bytes", f.name, name)
 	}
 	if from < 0 || to < from || to > info.Shape[0] {
-		return nil, fmt.Errorf("safetensors: %s: tensor %q has rows 0 to %d; [%d, %d) is not a range of them", f.name, name, info.Shape[0], from, to)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q has rows 0 to %d; [%d, %d) is not a range of them", f.name, name,
+			info.Shape[0], from, to)
 	}
 	// Cannot overflow: readHeader refused every shape whose non-zero dimensions exceed 63 bits.
 	row, _ := sizeBits(info.DType, info.Shape[1:])
 	first, last := int64(from)*row, int64(to)*row
 	if first%8 != 0 || last%8 != 0 {
-		return nil, fmt.Errorf("safetensors: %s: tensor %q: rows [%d, %d) of %d bits (%s) do not start and end on a byte; widen the range to even rows or use Bytes", f.name, name, from, to, row, info.DType)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q: rows [%d, %d) of %d bits (%s) do not start and end on a byte; "+
+			"widen the range to even rows or use Bytes", f.name, name, from, to, row, info.DType)
 	}
 	return f.read(info, info.Offset+first/8, (last-first)/8)
 }
@@ -118,7 +123,8 @@ func decode[T any](f *File, name string, one func([]byte) T, accepted ...DType) 
 		fits = fits || d == info.DType
 	}
 	if !fits {
-		return nil, fmt.Errorf("safetensors: %s: tensor %q is %s, and this reader takes %v only; decode Bytes with numerics/format", f.name, name, info.DType, accepted)
+		return nil, fmt.Errorf("safetensors: %s: tensor %q is %s, and this reader takes %v only; decode Bytes with "+
+			"numerics/format", f.name, name, info.DType, accepted)
 	}
 	raw, err := f.read(info, info.Offset, info.Size)
 	if err != nil {

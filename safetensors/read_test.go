@@ -148,10 +148,14 @@ func TestDTypeBits(t *testing.T) {
 
 // Typed readers MUST widen by sign and refuse what is not native. Bit patterns are written by hand.
 func TestTypedReaders(t *testing.T) {
-	header := `{` + tensor("i8", "I8", "2", 0, 2) + `,` + tensor("u8", "U8", "2", 2, 4) + `,` + tensor("i16", "I16", "1", 4, 6) + `,` +
-		tensor("u16", "U16", "1", 6, 8) + `,` + tensor("i32", "I32", "1", 8, 12) + `,` + tensor("u32", "U32", "1", 12, 16) + `,` +
-		tensor("i64", "I64", "1", 16, 24) + `,` + tensor("u64", "U64", "1", 24, 32) + `,` + tensor("f32", "F32", "2", 32, 40) + `,` + tensor("f64", "F64", "1", 40, 48) + `}`
-	data := []byte("\xff\x7f\xff\x7f\xfe\xff\xfe\xff\xfd\xff\xff\xff\xfd\xff\xff\xff\xfc\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
+	header := `{` + tensor("i8", "I8", "2", 0, 2) + `,` + tensor("u8", "U8", "2", 2, 4) + `,` +
+		tensor("i16", "I16", "1", 4, 6) + `,` +
+		tensor("u16", "U16", "1", 6, 8) + `,` + tensor("i32", "I32", "1", 8, 12) + `,` + tensor("u32", "U32", "1", 12, 16) +
+		`,` +
+		tensor("i64", "I64", "1", 16, 24) + `,` + tensor("u64", "U64", "1", 24, 32) + `,` +
+		tensor("f32", "F32", "2", 32, 40) + `,` + tensor("f64", "F64", "1", 40, 48) + `}`
+	data := []byte("\xff\x7f\xff\x7f\xfe\xff\xfe\xff\xfd\xff\xff\xff\xfd\xff\xff\xff" +
+		"\xfc\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" +
 		"\x00\x00\xc0\x3f\x00\x00\x80\xff" + "\x00\x00\x00\x00\x00\x00\x04\xc0")
 	f, err := open(append(build(header, 0), data...))
 	require.NoError(t, err)
@@ -210,7 +214,8 @@ func TestOpenAndClose(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, os.Truncate(name, int64(len(build(goodB, 11))-1)))
-	if _, err := f.Bytes("b"); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "changed after it was opened") {
+	if _, err := f.Bytes("b"); !errors.Is(err, io.ErrUnexpectedEOF) ||
+		!strings.Contains(err.Error(), "changed after it was opened") {
 		t.Errorf("a file cut after opening: got %v", err)
 	}
 	for _, time := range []string{"first", "second"} {
@@ -244,7 +249,8 @@ func TestOpenFSNeedsReaderAt(t *testing.T) {
 	require.NoError(t, w.Close())
 	archive, err := zip.NewReader(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
 	require.NoError(t, err)
-	if _, err := safetensors.OpenFS(archive, "x.safetensors"); err == nil || !strings.Contains(err.Error(), "without ReadAt") {
+	if _, err := safetensors.OpenFS(archive, "x.safetensors"); err == nil ||
+		!strings.Contains(err.Error(), "without ReadAt") {
 		t.Errorf("got %v, want a refusal that names ReadAt", err)
 	}
 }

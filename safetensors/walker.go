@@ -63,7 +63,8 @@ func (w *walker) token() (json.Token, error) {
 	tok, err := w.dec.Token()
 	if err == nil {
 		if _, isText := tok.(string); isText && loneSurrogate(w.raw[start:w.dec.InputOffset()]) {
-			return nil, w.fail(w.at, "a string has half a surrogate pair (\\ud800 to \\udfff alone) and names no character; %s", fixWriter)
+			return nil, w.fail(w.at, "a string has half a surrogate pair (\\ud800 to \\udfff alone) and names no character; %s",
+				fixWriter)
 		}
 		return tok, nil
 	}
@@ -97,7 +98,8 @@ func (w *walker) natural(tok json.Token, what string, limit int64) (int64, error
 	// ParseUint takes digits only: "-1", "-0", "2.0" and "1e3" are refused, as by the Rust reader.
 	n, err := strconv.ParseUint(num.String(), 10, 63)
 	if err != nil || int64(n) > limit {
-		return 0, w.fail(w.at, "%s is %s, but must be an integer from 0 to %d; %s", what, clip(num.String()), limit, fixWriter)
+		return 0, w.fail(w.at, "%s is %s, but must be an integer from 0 to %d; %s", what, clip(num.String()), limit,
+			fixWriter)
 	}
 	return int64(n), nil
 }
@@ -152,7 +154,8 @@ func (w *walker) object(what string, each func(key string, at int64) error) erro
 			return w.fail(at, "a key of %s must be a string, not %s; %s", what, kindOf(tok), fixWriter)
 		}
 		if first, twice := seen[key]; twice {
-			return w.fail(at, "%s has the key %q twice (first at byte %d), so readers disagree on what it holds; %s", what, clip(key), first, fixWriter)
+			return w.fail(at, "%s has the key %q twice (first at byte %d), so readers disagree on what it holds; %s", what,
+				clip(key), first, fixWriter)
 		}
 		seen[key] = at
 		if err := each(key, at); err != nil {
@@ -165,7 +168,8 @@ func (w *walker) object(what string, each func(key string, at int64) error) erro
 func (w *walker) end() error {
 	for i := int(w.dec.InputOffset()); i < len(w.raw); i++ {
 		if !isBlank(w.raw[i]) {
-			return w.fail(w.base+int64(i), "0x%02x stands after the JSON object, where only padding with blanks may; %s", w.raw[i], fixWriter)
+			return w.fail(w.base+int64(i), "0x%02x stands after the JSON object, where only padding with blanks may; %s",
+				w.raw[i], fixWriter)
 		}
 	}
 	return nil

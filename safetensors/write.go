@@ -22,9 +22,10 @@ type Tensor struct {
 	Data  []byte
 }
 
-// Write writes a file of tensors to w. Wide dtypes go first, in the order given among equals, and the header is padded to a
-// multiple of 8 bytes, so that every tensor starts at a multiple of its element; nil metadata leaves __metadata__ out. The
-// same arguments give the same bytes. Errors name the tensor that the format cannot hold; nothing is written then.
+// Write writes a file of tensors to w. Wide dtypes go first, in the order given among equals, and the header is padded
+// to a multiple of 8 bytes, so that every tensor starts at a multiple of its element; nil metadata leaves __metadata__
+// out. The same arguments give the same bytes. Errors name the tensor that the format cannot hold; nothing is written
+// then.
 func Write(w io.Writer, metadata map[string]string, tensors ...Tensor) error {
 	sorted := slices.Clone(tensors)
 	slices.SortStableFunc(sorted, func(a, b Tensor) int { return b.DType.Bits() - a.DType.Bits() })
@@ -102,7 +103,8 @@ func headerOf(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 	seen, at := map[string]bool{"__metadata__": true}, 0
 	for _, t := range tensors {
 		if seen[t.Name] {
-			return nil, fmt.Errorf("tensor name %q is taken; give every tensor a name of its own, and none %q", t.Name, "__metadata__")
+			return nil, fmt.Errorf("tensor name %q is taken; give every tensor a name of its own, and none %q", t.Name,
+				"__metadata__")
 		}
 		seen[t.Name] = true
 		size, err := t.size()
@@ -110,7 +112,8 @@ func headerOf(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 			return nil, err
 		}
 		if size != len(t.Data) {
-			return nil, fmt.Errorf("tensor %q of dtype %q and shape %v has %d bytes, and its data %d; make them agree", t.Name, t.DType, t.Shape, size, len(t.Data))
+			return nil, fmt.Errorf("tensor %q of dtype %q and shape %v has %d bytes, and its data %d; make them agree", t.Name,
+				t.DType, t.Shape, size, len(t.Data))
 		}
 		entry := struct {
 			DType   DType  `json:"dtype"`
@@ -130,7 +133,8 @@ func headerOf(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 		out.WriteByte(' ')
 	}
 	if out.Len() > maxHeader {
-		return nil, fmt.Errorf("the header of %d tensors has %d bytes, more than the format's limit of %d; write several files", len(tensors), out.Len(), maxHeader)
+		return nil, fmt.Errorf("the header of %d tensors has %d bytes, more than the format's limit of %d; write several "+
+			"files", len(tensors), out.Len(), maxHeader)
 	}
 	return out.Bytes(), nil
 }

@@ -43,7 +43,9 @@ func TestWriteBytes(t *testing.T) {
 
 // What was read from files of other writers and written again MUST hold the same tensors, bit for bit.
 func TestWriteFixturesAgain(t *testing.T) {
-	for _, name := range []string{"nano-v4/model.safetensors", "nano-v4-nvfp4/model-00001-of-00003.safetensors", "oracles/codecs_ml_dtypes.safetensors"} {
+	for _, name := range []string{
+		"nano-v4/model.safetensors", "nano-v4-nvfp4/model-00001-of-00003.safetensors", "oracles/codecs_ml_dtypes.safetensors",
+	} {
 		t.Run(name, func(t *testing.T) {
 			f, err := safetensors.OpenFS(fixtures.FS, name)
 			require.NoError(t, err)
@@ -70,7 +72,8 @@ func TestWriteFixturesAgain(t *testing.T) {
 				if e.DType != o.DType || !slices.Equal(e.Shape, o.Shape) {
 					t.Errorf("%q became %q %v, want %q %v", n, e.DType, e.Shape, o.DType, o.Shape)
 				}
-				if !bytes.Equal(got[start+e.Offsets[0]:start+e.Offsets[1]], want[originalStart+o.Offsets[0]:originalStart+o.Offsets[1]]) {
+				if !bytes.Equal(got[start+e.Offsets[0]:start+e.Offsets[1]],
+					want[originalStart+o.Offsets[0]:originalStart+o.Offsets[1]]) {
 					t.Errorf("the bytes of %q changed", n)
 				}
 			}
@@ -86,14 +89,20 @@ func TestWriteRefusals(t *testing.T) {
 		tensors []safetensors.Tensor
 		says    string
 	}{
-		"data too short": {[]safetensors.Tensor{u8("a", []int{3}, 2)}, `tensor "a" of dtype "U8" and shape [3] has 3 bytes, and its data 2`},
-		"data too long":  {[]safetensors.Tensor{u8("a", nil, 2)}, "and its data 2"},
-		"name twice":     {[]safetensors.Tensor{u8("a", nil, 1), u8("a", nil, 1)}, `tensor name "a" is taken`},
-		"reserved name":  {[]safetensors.Tensor{u8("__metadata__", nil, 1)}, "is taken"},
-		"unknown dtype":  {[]safetensors.Tensor{{Name: "a", DType: "F9"}}, `dtype "F9"; the format has BOOL`},
-		"negative":       {[]safetensors.Tensor{u8("a", []int{-1}, 0)}, "no dimension may be negative"},
-		"overflow":       {[]safetensors.Tensor{u8("a", []int{1 << 40, 1 << 40}, 0)}, "more elements than a file can hold"},
-		"half a byte":    {[]safetensors.Tensor{{Name: "a", DType: safetensors.F4, Shape: []int{3}, Data: make([]byte, 2)}}, "write whole bytes"},
+		"data too short": {
+			[]safetensors.Tensor{u8("a", []int{3}, 2)},
+			`tensor "a" of dtype "U8" and shape [3] has 3 bytes, and its data 2`,
+		},
+		"data too long": {[]safetensors.Tensor{u8("a", nil, 2)}, "and its data 2"},
+		"name twice":    {[]safetensors.Tensor{u8("a", nil, 1), u8("a", nil, 1)}, `tensor name "a" is taken`},
+		"reserved name": {[]safetensors.Tensor{u8("__metadata__", nil, 1)}, "is taken"},
+		"unknown dtype": {[]safetensors.Tensor{{Name: "a", DType: "F9"}}, `dtype "F9"; the format has BOOL`},
+		"negative":      {[]safetensors.Tensor{u8("a", []int{-1}, 0)}, "no dimension may be negative"},
+		"overflow":      {[]safetensors.Tensor{u8("a", []int{1 << 40, 1 << 40}, 0)}, "more elements than a file can hold"},
+		"half a byte": {
+			[]safetensors.Tensor{{Name: "a", DType: safetensors.F4, Shape: []int{3}, Data: make([]byte, 2)}},
+			"write whole bytes",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

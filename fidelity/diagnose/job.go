@@ -1,7 +1,9 @@
-// Package diagnose is the job that says which part of an engine lost a text: survey, plan, probes, diagnosis, suspects, report.
+// Package diagnose is the job that says which part of an engine lost a text: survey, plan, probes, diagnosis, suspects,
+// report.
 //
-// Claimed: what is printed follows from the evidence (fidelity/evidence) by the decision table (fidelity/diagnosis) and from the
-// ledgers of the pillars (fidelity/suspects). Not claimed: a component; a class says what is seen from outside.
+// Claimed: what is printed follows from the evidence (fidelity/evidence) by the decision table (fidelity/diagnosis) and
+// from the ledgers of the pillars (fidelity/suspects). Not claimed: a component; a class says what is seen from
+// outside.
 package diagnose
 
 import (
@@ -94,11 +96,17 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if err := report.WriteHead(j.Out, d.Report, j.Style); err != nil {
 		return d, err
 	}
-	if cost := runner.Plan().Cost(); j.Agree != nil && !j.Agree(fmt.Sprintf("send up to %d requests with %d tokens to %s?", cost.Requests, cost.Tokens, j.Client.Host())) {
+	if cost := runner.Plan().Cost(); j.Agree != nil &&
+		!j.Agree(fmt.Sprintf("send up to %d requests with %d tokens to %s?", cost.Requests, cost.Tokens, j.Client.Host())) {
 		return d, ErrDeclined
 	}
 	if j.Live != nil {
-		w.bar = report.NewProgress(j.Live, report.ProgressOptions{Label: "probes", Total: runner.Plan().Cost().Requests, Style: j.Style, Now: j.Now})
+		w.bar = report.NewProgress(j.Live, report.ProgressOptions{
+			Label: "probes",
+			Total: runner.Plan().Cost().Requests,
+			Style: j.Style,
+			Now:   j.Now,
+		})
 	}
 	d.Evidence, err = runner.Run(ctx)
 	w.bar.Done()
@@ -125,8 +133,9 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 
 func (j Job) runner(client *endpoint.Client, s endpoint.Survey, see func(probe.Progress)) (*probe.Runner, error) {
 	o := probe.Options{
-		Client: client, Survey: s, Fresh: j.Fresh, Haystack: j.Haystack, Budget: j.Budget, Nonce: j.Nonce, Parallel: max(j.Parallel, 1),
-		Disrupt: j.Disrupt, Known: j.Known, Only: j.Only, Progress: see,
+		Client: client, Survey: s, Fresh: j.Fresh, Haystack: j.Haystack, Budget: j.Budget, Nonce: j.Nonce,
+		Parallel: max(j.Parallel, 1),
+		Disrupt:  j.Disrupt, Known: j.Known, Only: j.Only, Progress: see,
 	}
 	switch {
 	case j.Resume != "":

@@ -33,12 +33,13 @@ func job(t *testing.T, out *bytes.Buffer, faults ...string) diagnose.Job {
 	text, err := needle.Opticks()
 	require.NoError(t, err)
 	return diagnose.Job{
-		Title: "scripted", Client: c, Fresh: fresh, Haystack: text, Budget: probe.Smoke, Parallel: 2, Nonce: "test", Dir: t.TempDir(), Out: out,
+		Title: "scripted", Client: c, Fresh: fresh, Haystack: text, Budget: probe.Smoke, Parallel: 2, Nonce: "test",
+		Dir: t.TempDir(), Out: out,
 	}
 }
 
-// A healthy engine MUST be called clean with code 0, and one that loses its prompt's head a fault with code 1, with a class, its
-// evidence, a flag to flip, and a report.
+// A healthy engine MUST be called clean with code 0, and one that loses its prompt's head a fault with code 1, with a
+// class, its evidence, a flag to flip, and a report.
 func TestJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -84,13 +85,17 @@ func TestJobWithSuspects(t *testing.T) {
 		require.NoError(t, os.Mkdir(run, 0o700))
 		line := `{"case":"kernels/topk/a","outcome":"pass","detail":{"op":"topk","candidate":"mine"}}` + "\n"
 		require.NoError(t, os.WriteFile(filepath.Join(run, "results.jsonl"), []byte(line), 0o600))
-		j.Patches = []suspects.Patch{{Name: "my top-k", Operator: "topk", Off: "--stock-topk"}, {Name: "my mix", Operator: "mhc_pre", Off: "--stock-mix"}}
+		j.Patches = []suspects.Patch{
+			{Name: "my top-k", Operator: "topk", Off: "--stock-topk"},
+			{Name: "my mix", Operator: "mhc_pre", Off: "--stock-mix"},
+		}
 		d, err := j.Run(t.Context())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, len(d.Suspects), 2)
 		assert.Equal(t, suspects.Cleared, d.Suspects[0].State)
 		assert.Equal(t, suspects.NotExercised, d.Suspects[1].State)
-		assert.True(t, strings.Contains(out.String(), "my top-k") && strings.Contains(out.String(), "--stock-mix"), out.String())
+		assert.True(t, strings.Contains(out.String(), "my top-k") && strings.Contains(out.String(), "--stock-mix"),
+			out.String())
 	})
 }
 

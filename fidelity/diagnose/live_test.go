@@ -76,9 +76,12 @@ func liveJob(t *testing.T) (diagnose.Job, error) {
 		return diagnose.Job{}, err
 	}
 	j := diagnose.Job{
-		Title: "diagnose  " + c.Host(), Client: c, Fresh: fresh, Secret: value("OPENAI_API_KEY"), Haystack: h, Budget: probe.Budget(value("ASSAY_BUDGET")),
-		Parallel: gentle, Disrupt: value("ASSAY_DISRUPT") == "1", Dir: dir, Resume: value("ASSAY_RESUME"), Ledgers: filepath.Dir(dir),
-		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record, Shown: suite.Shown,
+		Title: "diagnose  " + c.Host(), Client: c, Fresh: fresh, Secret: value("OPENAI_API_KEY"), Haystack: h,
+		Budget:   probe.Budget(value("ASSAY_BUDGET")),
+		Parallel: gentle, Disrupt: value("ASSAY_DISRUPT") == "1", Dir: dir, Resume: value("ASSAY_RESUME"),
+		Ledgers: filepath.Dir(dir),
+		Out:     os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record,
+		Shown: suite.Shown,
 	}
 	if path, set := suite.Value("ASSAY_SUSPECTS"); set {
 		if j.Patches, err = suspects.Load(path); err != nil {

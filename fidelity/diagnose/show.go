@@ -21,7 +21,10 @@ func (j Job) head(s endpoint.Survey, p probe.Plan, began time.Time) report.Run {
 	run := report.Run{Title: j.Title, Started: began, Plan: p.Lines(0)}
 	run.Identity = append(run.Identity, report.Fact{Label: "model", Text: s.Model})
 	if s.Identity.Kind != "" {
-		run.Identity = append(run.Identity, report.Fact{Label: "server", Text: strings.TrimSpace(fmt.Sprintf("%s %s", s.Identity.Kind, s.Identity.Version))})
+		run.Identity = append(run.Identity, report.Fact{
+			Label: "server",
+			Text:  strings.TrimSpace(fmt.Sprintf("%s %s", s.Identity.Kind, s.Identity.Version)),
+		})
 	}
 	for _, f := range s.Features {
 		c := report.Capability{Name: f.Name, Value: "ok", Missing: f.State != endpoint.Supported, Detail: f.Detail}
@@ -40,7 +43,8 @@ func (j Job) body(d *Done) {
 	d.Report.Diagnosis = shown(d.Diagnosis, d.Evidence.Server)
 	for _, s := range d.Suspects {
 		d.Report.Suspects = append(d.Report.Suspects, report.Suspect{
-			Name: s.Patch.Name, Operator: s.Patch.Operator, Phases: s.Patch.Phases, Stock: s.Stock, State: report.Standing(s.State),
+			Name: s.Patch.Name, Operator: s.Patch.Operator, Phases: s.Patch.Phases, Stock: s.Stock,
+			State:    report.Standing(s.State),
 			Evidence: s.Evidence, Next: s.Patch.Off,
 		})
 	}
@@ -66,13 +70,16 @@ func (j Job) body(d *Done) {
 		outcome = report.NotMeasured
 	case diagnosis.Clean:
 	}
-	d.Report.Cases = []report.Case{{ID: "fidelity/diagnosis", Claim: "no probe MUST show a fault", Outcome: outcome, Message: verdictText(d.Diagnosis)}}
+	d.Report.Cases = []report.Case{
+		{ID: "fidelity/diagnosis", Claim: "no probe MUST show a fault", Outcome: outcome, Message: verdictText(d.Diagnosis)},
+	}
 	d.Report.Verdict = report.Verdict{Code: int(code), Text: verdictText(d.Diagnosis)}
 	if j.Dir != "" {
 		d.Report.Report = j.Shown(j.Dir + "/" + report.HTMLFile)
 		if code != suite.Pass {
 			d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "again", Verbatim: true, Text: fmt.Sprintf(
-				"curl %s/v1/chat/completions -H 'Content-Type: application/json' -d @%s/requests/<case>-<n>.json", j.Client.Root(), j.Shown(j.Dir))})
+				"curl %s/v1/chat/completions -H 'Content-Type: application/json' -d @%s/requests/<case>-<n>.json", j.Client.Root(),
+				j.Shown(j.Dir))})
 		}
 	}
 }
@@ -122,10 +129,15 @@ func shown(r diagnosis.Report, server string) *report.Diagnosis {
 	out := &report.Diagnosis{Verdict: string(r.Verdict), Text: verdictText(r), Unmeasured: r.Unmeasured}
 	for _, f := range r.Findings {
 		c := report.Class{
-			Name: f.Class, Says: f.Says, Grade: string(f.Confidence.Grade), Runs: f.Confidence.Runs, Arms: f.Confidence.Arms, P: f.Confidence.P,
+			Name: f.Class, Says: f.Says, Grade: string(f.Confidence.Grade), Runs: f.Confidence.Runs, Arms: f.Confidence.Arms,
+			P:        f.Confidence.P,
 			Evidence: distinct(f.Evidence), Rivals: f.Rivals, Splitter: f.Splitter, Note: f.Note,
 		}
-		for _, e := range []struct{ name, id, text string }{{"SGLang", "sglang", f.Next.SGLang}, {"vLLM", "vllm", f.Next.VLLM}, {"llama.cpp", "llama.cpp", f.Next.LlamaCpp}} {
+		for _, e := range []struct{ name, id, text string }{
+			{"SGLang", "sglang", f.Next.SGLang},
+			{"vLLM", "vllm", f.Next.VLLM},
+			{"llama.cpp", "llama.cpp", f.Next.LlamaCpp},
+		} {
 			c.Flags = append(c.Flags, report.Flag{Engine: e.name, Text: e.text, This: e.id == server})
 		}
 		out.Classes = append(out.Classes, c)

@@ -31,8 +31,8 @@ func TestControlsAreClean(t *testing.T) {
 	}
 }
 
-// At budget full each kind MUST be detected in 19 runs of 20, the right class MUST come first for 40 kinds of 44 and be among
-// the first two for all, each in 19 runs of 20.
+// At budget full each kind MUST be detected in 19 runs of 20, the right class MUST come first for 40 kinds of 44 and be
+// among the first two for all, each in 19 runs of 20.
 func TestKindsAtFull(t *testing.T) {
 	all := measured(t)["full"]
 	first := 0
@@ -51,8 +51,8 @@ func TestKindsAtFull(t *testing.T) {
 	assert.GreaterOrEqual(t, first, 40)
 }
 
-// Two faults at once MUST never be called clean, over at least 20 combinations; for at least 16 of these both MUST be named, or
-// be among those of an ambiguous report.
+// Two faults at once MUST never be called clean, over at least 20 combinations; for at least 16 of these both MUST be
+// named, or be among those of an ambiguous report.
 func TestTwoFaults(t *testing.T) {
 	both := 0
 	all := measured(t)["full"]

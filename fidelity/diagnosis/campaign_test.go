@@ -14,8 +14,8 @@ import (
 	"github.com/assay-suite/assay/internal/scripted"
 )
 
-// seeds of each kind, and of each control. At budget full the kinds have seeds that no version of the table had seen: it was
-// last changed on seeds 1 to 20.
+// seeds of each kind, and of each control. At budget full the kinds have seeds that no version of the table had seen:
+// it was last changed on seeds 1 to 20.
 const (
 	kindSeeds    = 20
 	controlSeeds = 50
@@ -23,14 +23,20 @@ const (
 )
 
 // smokeNames are the kinds that a smoke run must name.
-var smokeNames = []string{"head-cut", "sparse-selection", "tail-only", "junk-cliff", "warm-forgets", "dead-logits", "prompt-not-seen"}
+var smokeNames = []string{
+	"head-cut", "sparse-selection", "tail-only", "junk-cliff", "warm-forgets", "dead-logits", "prompt-not-seen",
+}
 
 // pairs are the combinations of two faults.
 var pairs = strings.Fields(`
-bad-replica.and.message-dropped chunk-seam.and.abort-damage coarse-kv.and.tool-arguments dead-logits.and.bos drift.and.head-cut
-head-cut.and.load-junk head-cut.and.warm-forgets junk-cliff.and.stream-layer key-collision.and.generation-prompt middle-cut.and.bos
-overflow-swallowed.and.reasoning-lost phase.and.message-dropped poisoned-prefix.and.decode-path position-encoding.and.warm-junk
-prompt-not-seen.and.replay sparse-selection.and.early-finisher sparse-selection.and.warm-forgets special-token-leak.and.sparse-selection
+bad-replica.and.message-dropped chunk-seam.and.abort-damage coarse-kv.and.tool-arguments dead-logits.and.bos ` +
+	`drift.and.head-cut
+head-cut.and.load-junk head-cut.and.warm-forgets junk-cliff.and.stream-layer key-collision.and.generation-prompt ` +
+	`middle-cut.and.bos
+overflow-swallowed.and.reasoning-lost phase.and.message-dropped poisoned-prefix.and.decode-path ` +
+	`position-encoding.and.warm-junk
+prompt-not-seen.and.replay sparse-selection.and.early-finisher sparse-selection.and.warm-forgets ` +
+	`special-token-leak.and.sparse-selection
 tail-only.and.cross-talk tail-only.and.late-degeneration tier-restore.and.dead-logits tier-restore.and.open-thought
 unequal-batch.and.speculation warm-forgets.and.foreign-script wrong-prompt.and.hidden-sampling`)
 
@@ -59,9 +65,11 @@ func series(b probe.Budget, first, n uint64, names ...string) []subject {
 	return out
 }
 
-// again are the runs that every test run executes: the kinds that smoke must name, two controls, and one run of budget full.
+// again are the runs that every test run executes: the kinds that smoke must name, two controls, and one run of budget
+// full.
 func again() []subject {
-	return append(series(probe.Smoke, 1, 1, append(slices.Clone(smokeNames), "control."+scripted.Healthy, "control."+scripted.WeakModel)...),
+	return append(series(probe.Smoke, 1, 1,
+		append(slices.Clone(smokeNames), "control."+scripted.Healthy, "control."+scripted.WeakModel)...),
 		series(probe.Full, firstUnseen, 1, "tier-restore")...)
 }
 
@@ -73,7 +81,8 @@ func bars() []subject {
 	}
 	return slices.Concat(
 		series(probe.Smoke, 1, kindSeeds, smokeNames...), series(probe.Smoke, 1, controlSeeds, controls...),
-		series(probe.Full, firstUnseen, kindSeeds, kindNames()...), series(probe.Full, 1, controlSeeds, controls...), series(probe.Full, 1, 1, pairs...),
+		series(probe.Full, firstUnseen, kindSeeds, kindNames()...), series(probe.Full, 1, controlSeeds, controls...),
+		series(probe.Full, 1, 1, pairs...),
 	)
 }
 
@@ -99,6 +108,7 @@ func TestCampaign(t *testing.T) {
 	require.NoError(t, err)
 	for _, id := range ids {
 		_, there := g.Cases[id]
-		assert.True(t, there, "%s was not measured: ASSAY_BUDGET=full go test -tags exhaustive ./fidelity/diagnosis -run TestMeasured -timeout 2h -update", id)
+		assert.True(t, there, "%s was not measured: ASSAY_BUDGET=full go test -tags exhaustive ./fidelity/diagnosis -run "+
+			"TestMeasured -timeout 2h -update", id)
 	}
 }

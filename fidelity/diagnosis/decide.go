@@ -45,8 +45,8 @@ func (j judged) marked() int {
 
 func (j judged) open() bool { return j.no == 0 }
 
-// Diagnose reads the evidence of one run. It asks each channel for its symptom, lets the channel's rules compete to explain
-// it, and leaves out what a named class brings along. It never fails: what is missing is in Unmeasured.
+// Diagnose reads the evidence of one run. It asks each channel for its symptom, lets the channel's rules compete to
+// explain it, and leaves out what a named class brings along. It never fails: what is missing is in Unmeasured.
 func Diagnose(s evidence.Set) Report {
 	r := read(s)
 	out := Report{Unmeasured: unmeasured(s)}
@@ -108,8 +108,8 @@ type explained struct {
 	certain, drowns bool
 }
 
-// explain names the rules that hold. Where none does, the rules that nothing speaks against are ambiguous, best answered
-// first; where there is none either, the ones with least against them are.
+// explain names the rules that hold. Where none does, the rules that nothing speaks against are ambiguous, best
+// answered first; where there is none either, the ones with least against them are.
 func (c channel) explain(r *reading, sym answer) []explained {
 	var js []judged
 	for _, u := range c.rules {
@@ -125,7 +125,8 @@ func (c channel) explain(r *reading, sym answer) []explained {
 		}
 	}
 	slices.SortStableFunc(open, func(a, b judged) int {
-		return cmp.Or(cmp.Compare(b.marked(), a.marked()), cmp.Compare(a.unanswered*len(b.answers), b.unanswered*len(a.answers)))
+		return cmp.Or(cmp.Compare(b.marked(), a.marked()),
+			cmp.Compare(a.unanswered*len(b.answers), b.unanswered*len(a.answers)))
 	})
 	var out []explained
 	named := false
@@ -142,7 +143,8 @@ func (c channel) explain(r *reading, sym answer) []explained {
 			}
 		}
 		for _, k := range open {
-			if !j.alone && (!j.certain && k.marked() == 1 || slices.Contains(j.beside, k.class)) && !slices.Contains(rivals, k.class) {
+			if !j.alone && (!j.certain && k.marked() == 1 || slices.Contains(j.beside, k.class)) &&
+				!slices.Contains(rivals, k.class) {
 				rivals = append(rivals, k.class)
 			}
 		}

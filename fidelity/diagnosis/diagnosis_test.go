@@ -63,7 +63,8 @@ func TestNothingMeasured(t *testing.T) {
 	assert.Equal(t, diagnosis.Clean, diagnosis.Diagnose(sound()).Verdict)
 }
 
-// A finding MUST carry its evidence, the flag of each engine that has one, and a splitter, and MUST name no engine's component.
+// A finding MUST carry its evidence, the flag of each engine that has one, and a splitter, and MUST name no engine's
+// component.
 func TestWarmForgets(t *testing.T) {
 	s := forgetful()
 	fill(&s, evidence.Fork, "a1", 0, 8, 0, "")
@@ -112,8 +113,8 @@ func TestOrderOfArms(t *testing.T) {
 	assert.NotEqual(t, diagnosis.Clean, want.Verdict)
 }
 
-// What the evidence does not split MUST be called ambiguous, with the classes that are left: long prompts that lose needles, and
-// nothing else asked, fit a tail as well as a choice of blocks.
+// What the evidence does not split MUST be called ambiguous, with the classes that are left: long prompts that lose
+// needles, and nothing else asked, fit a tail as well as a choice of blocks.
 func TestAmbiguous(t *testing.T) {
 	s := sound()
 	s.Set(evidence.Length, "edge", 6000)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Markdown renders the decision table: per channel the symptom and the probes that show it, per class what is seen, what
-// must hold, what splits it from its rivals and the flag to flip next.
+// Markdown renders the decision table: per channel the symptom and the probes that show it, per class what is seen,
+// what must hold, what splits it from its rivals and the flag to flip next.
 func Markdown() string {
 	var b strings.Builder
 	for i, c := range table() {
@@ -43,5 +43,6 @@ func (u rule) markdown(b *strings.Builder, c channel) {
 	case len(u.covers) > 0:
 		fmt.Fprintf(b, "\nBrings along: %s.\n", strings.Join(u.covers, ", "))
 	}
-	fmt.Fprintf(b, "\n| engine | flip next |\n| --- | --- |\n| SGLang | `%s` |\n| vLLM | `%s` |\n| llama.cpp | `%s` |\n\n", u.next.SGLang, u.next.VLLM, u.next.LlamaCpp)
+	fmt.Fprintf(b, "\n| engine | flip next |\n| --- | --- |\n| SGLang | `%s` |\n| vLLM | `%s` |\n| llama.cpp | `%s` |\n\n",
+		u.next.SGLang, u.next.VLLM, u.next.LlamaCpp)
 }

@@ -38,7 +38,8 @@ func read(s evidence.Set) *reading {
 	if r.edge > 0 {
 		limit = r.edge - width/2
 	}
-	r.near.what, r.far.what, r.tail.what, r.head.what, r.middle.what = "short, alone, cold", "deep in long prompts", "in the last 128 tokens", "at the head", "in the middle"
+	r.near.what, r.far.what, r.tail.what, r.head.what, r.middle.what = "short, alone, cold", "deep in long prompts",
+		"in the last 128 tokens", "at the head", "in the middle"
 	r.deep.what = "at 30 % to 90 % of long prompts"
 	r.beyond.what = "lengths beyond the edge"
 	if r.edge == 0 {
@@ -112,7 +113,8 @@ func (r *reading) cliff() string {
 	return line
 }
 
-// beyondOwn is beyondLuck against the share of facts that this server gets wrong anyway, alone and cold (rule of succession).
+// beyondOwn is beyondLuck against the share of facts that this server gets wrong anyway, alone and cold (rule of
+// succession).
 func (r *reading) beyondOwn(g group, classes ...string) answer {
 	own := r.calm()
 	q := math.Max(luck, float64(own.wrong()+1)/float64(own.runs+2))
@@ -238,8 +240,8 @@ func (r *reading) reach() (tokens, next float64, ok bool) {
 	return 0, 0, false
 }
 
-// mixed counts arms that were right and wrong, and all arms, among those of lengths and distances around the place where
-// answers begin to fail: a cliff has none, a slope has some.
+// mixed counts arms that were right and wrong, and all arms, among those of lengths and distances around the place
+// where answers begin to fail: a cliff has none, a slope has some.
 func (r *reading) mixed() (n, of int) {
 	for _, a := range slices.Concat(r.Of(evidence.Length), r.Of(evidence.Distance), r.Of(evidence.Depth)) {
 		if a.Runs < 2 {

@@ -19,26 +19,37 @@ var page = filepath.Join("..", "..", "docs", "diagnosis.md")
 
 const opening = `# Diagnosis
 
-How a run's evidence becomes a class of fault. This page is written by a test (` + "`go test ./fidelity/diagnosis -run TestPage -update`" + `) from the
-decision table in the code and from the measured runs in goldens/fidelity/diagnosis.json. These are executed again, half an hour on two cores, by
-` + "`ASSAY_BUDGET=full go test ./fidelity/diagnosis -run TestMeasured -timeout 2h`" + `; with ` + "`-tags exhaustive`" + ` those of budget standard as well.
+How a run's evidence becomes a class of fault. This page is written by a test (` +
+	"`go test ./fidelity/diagnosis -run TestPage -update`" + `) from the
+decision table in the code and from the measured runs in goldens/fidelity/diagnosis.json. These are executed ` +
+	`again, half an hour on two cores, by
+` + "`ASSAY_BUDGET=full go test ./fidelity/diagnosis -run TestMeasured -timeout 2h`" + `; with ` +
+	"`-tags exhaustive`" + ` those of budget standard as well.
 
 ## How it decides
 
-1. A channel is one way in which answers go wrong. Each is asked for its symptom, in the order below; where it is absent, nothing is
+1. A channel is one way in which answers go wrong. Each is asked for its symptom, in the order below; where it is ` +
+	`absent, nothing is
    concluded from that channel.
-2. The classes of a channel compete: one holds when every statement under it is answered with yes. A statement without enough runs is
+2. The classes of a channel compete: one holds when every statement under it is answered with yes. A statement ` +
+	`without enough runs is
    neither yes nor no. A class with no statement against it, and its first one answered with yes, stays as a rival.
-3. Where no class holds, those with nothing against them are "ambiguous: A or B"; where something is against each, those with least.
-4. What a class brings along by itself (a reused prefix that is unseen makes chats forget) is left out beside it; what is proven by counts
+3. Where no class holds, those with nothing against them are "ambiguous: A or B"; where something is against each,` +
+	` those with least.
+4. What a class brings along by itself (a reused prefix that is unseen makes chats forget) is left out beside it; ` +
+	`what is proven by counts
    of tokens or by content is not, so that two faults are both named.
-5. A contrast is Fisher's exact test, one-sided, at 1e-4: eight runs all right beside eight all wrong have 7.8e-5 and are the least that
-   names a cause. Classes of answers that no sound server gives are tested against luck (a random code of five digits is near another in
+5. A contrast is Fisher's exact test, one-sided, at 1e-4: eight runs all right beside eight all wrong have 7.8e-5 ` +
+	`and are the least that
+   names a cause. Classes of answers that no sound server gives are tested against luck (a random code of five ` +
+	`digits is near another in
    1.1 % of cases) by the binomial law.
 6. A class is what is seen from outside. No component of an engine is named: one flag is, whose flip confirms or clears.
 
-Grades: *firm* is that threshold or a count of tokens, with no rival left; *likely* has rivals or an unsettled statement; *weak* fits no
-class in full. Probes without a measured answer are listed as unmeasured, and a run without short and long answers is unmeasured as a whole.
+Grades: *firm* is that threshold or a count of tokens, with no rival left; *likely* has rivals or an unsettled ` +
+	`statement; *weak* fits no
+class in full. Probes without a measured answer are listed as unmeasured, and a run without short and long ` +
+	`answers is unmeasured as a whole.
 
 ## The decision table
 
@@ -71,12 +82,16 @@ func render(t *testing.T) string {
 	all := measured(t)
 	var b strings.Builder
 	b.WriteString(opening + diagnosis.Markdown())
-	b.WriteString("## What each budget shows\n\nRuns in which the right class stood first, of runs measured, against the scripted engine's 44 kinds with parameters drawn per seed. Standard and full ran with ASSAY_DISRUPT=1, smoke without.\n\n| id | kind | class | smoke | standard | full |\n| --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("## What each budget shows\n\nRuns in which the right class stood first, of runs measured, against " +
+		"the scripted engine's 44 kinds with parameters drawn per seed. Standard and full ran with ASSAY_DISRUPT=1, smoke " +
+		"without.\n\n| id | kind | class | smoke | standard | full |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, k := range scripted.Kinds() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", k.ID, k.Slug, k.Class, cell(all["smoke"][k.Slug]), cell(all["standard"][k.Slug]), cell(all["full"][k.Slug]))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", k.ID, k.Slug, k.Class, cell(all["smoke"][k.Slug]),
+			cell(all["standard"][k.Slug]), cell(all["full"][k.Slug]))
 	}
 	for _, budget := range []string{"smoke", "standard", "full"} {
-		fmt.Fprintf(&b, "\n## Confusion, budget %s\n\n| served | runs | detected | first | first two | called first |\n| --- | --- | --- | --- | --- | --- |\n", budget)
+		fmt.Fprintf(&b, "\n## Confusion, budget %s\n\n| served | runs | detected | first | first two | called first |\n| "+
+			"--- | --- | --- | --- | --- | --- |\n", budget)
 		runs, detected, first, two := 0, 0, 0, 0
 		for _, k := range scripted.Kinds() {
 			c := all[budget][k.Slug]
@@ -89,7 +104,9 @@ func render(t *testing.T) string {
 		fmt.Fprintf(&b, "| all kinds | %d | %d | %d | %d | |\n", runs, detected, first, two)
 		b.WriteString(controlsAndPairs(all[budget]))
 	}
-	b.WriteString("\nBudgets smoke and standard have seeds 1 to 20, on which the table was last changed. The kinds of budget full have seeds 21 to 40, which no version of it had seen.\n\nbenign-noise and thinking-budget are no faults: there \"detected\" and \"first\" mean called clean, the latter with its note.\n")
+	b.WriteString("\nBudgets smoke and standard have seeds 1 to 20, on which the table was last changed. The kinds of " +
+		"budget full have seeds 21 to 40, which no version of it had seen.\n\nbenign-noise and thinking-budget are no " +
+		"faults: there \"detected\" and \"first\" mean called clean, the latter with its note.\n")
 	return b.String()
 }
 
@@ -109,7 +126,8 @@ func controlsAndPairs(m map[string]*count) string {
 		out += "\n| control | runs | clean | called |\n| --- | --- | --- | --- |\n" + b.String()
 	}
 	if p.Len() > 0 {
-		out += "\n| two faults | runs | not clean | both named, or ambiguous with both |\n| --- | --- | --- | --- |\n" + p.String()
+		out += "\n| two faults | runs | not clean | both named, or ambiguous with both |\n| --- | --- | --- | --- |\n" +
+			p.String()
 	}
 	return out
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/assay-suite/assay/internal/stat"
 )
 
-// alpha is what a contrast must undercut. An arm of eight all right beside eight all wrong has p = 1/C(16,8) = 7.8e-5 and is
-// the least that names a cause; fifty runs with some forty contrasts each then give a false one in a fifth of cases at
-// most, and less, as exact tests are discrete.
+// alpha is what a contrast must undercut. An arm of eight all right beside eight all wrong has p = 1/C(16,8) = 7.8e-5
+// and is the least that names a cause; fifty runs with some forty contrasts each then give a false one in a fifth of
+// cases at most, and less, as exact tests are discrete.
 const alpha = 1e-4
 
 // luck bounds the share of answers that fall into a class by chance on a sound server: a random code of five digits is
@@ -166,7 +166,12 @@ func worse(good, bad group) answer {
 // beyondLuck asks whether a group has more answers of some classes than luck gives: exact binomial test, one-sided.
 func beyondLuck(g group, classes ...string) answer {
 	n := g.count(classes...)
-	a := answer{line: fmt.Sprintf("%s; %d of %d %s", g.String(), n, g.runs, strings.Join(classes, " or ")), runs: g.runs, arms: g.arms, p: binomialTail(n, g.runs, luck)}
+	a := answer{
+		line: fmt.Sprintf("%s; %d of %d %s", g.String(), n, g.runs, strings.Join(classes, " or ")),
+		runs: g.runs,
+		arms: g.arms,
+		p:    binomialTail(n, g.runs, luck),
+	}
 	switch {
 	case g.runs == 0:
 	case a.p <= alpha:
@@ -205,8 +210,8 @@ func mostly(g group, share float64) answer {
 	return a
 }
 
-// babbles is the share of wrong answers without language, by class, or by the examples kept where these say more: a loop of
-// digits can pass for a number by its class.
+// babbles is the share of wrong answers without language, by class, or by the examples kept where these say more: a
+// loop of digits can pass for a number by its class.
 func (g group) babbles() float64 {
 	n := 0
 	for _, s := range g.shows {

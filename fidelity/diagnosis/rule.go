@@ -8,8 +8,8 @@ type clause struct {
 	ask   func(r *reading) answer
 }
 
-// rule is one row of the decision table: the class holds when its channel's symptom is there and every clause is answered
-// with yes, and stays a rival while none is answered with no.
+// rule is one row of the decision table: the class holds when its channel's symptom is there and every clause is
+// answered with yes, and stays a rival while none is answered with no.
 type rule struct {
 	class    string
 	says     string
@@ -17,7 +17,8 @@ type rule struct {
 	when     []clause // the first is the class's own mark: a rival beside a class that holds needs it
 	splitter string   // the probe or flip that tells it from its nearest rivals
 	next     Flag
-	// certain: the clauses are counts of tokens or a proof by content; rivals by likeness of recall do not stand beside it.
+	// certain: the clauses are counts of tokens or a proof by content; rivals by likeness of recall do not stand beside
+	// it.
 	certain bool
 	// beside are the rivals of a certain rule that its clauses cannot tell from it.
 	beside []string
@@ -42,7 +43,8 @@ type channel struct {
 // table is the decision table in the order of decision: what is certain and cheap first.
 func table() []channel {
 	return []channel{
-		sessionsChannel(), alwaysChannel(), ageChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(), warmChannel(), forkChannel(), turnsChannel(),
+		sessionsChannel(), alwaysChannel(), ageChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(),
+		warmChannel(), forkChannel(), turnsChannel(),
 		decodeChannel(), toolsChannel(), longChannel(), ladderChannel(), evictChannel(), abortChannel(), budgetChannel(),
 	}
 }
@@ -50,7 +52,10 @@ func table() []channel {
 // everythingBut is all channels but one, and but the counts of tokens, which need no sound answer.
 func everythingBut(name string) []string {
 	var out []string
-	for _, c := range []string{"sessions", "always", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder", "evict", "aborts", "age", "budget"} {
+	for _, c := range []string{
+		"sessions", "always", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder",
+		"evict", "aborts", "age", "budget",
+	} {
 		if c != name {
 			out = append(out, c)
 		}

@@ -28,8 +28,9 @@ func chunkSeam(r *reading) answer {
 	return answer{line: "seams were not swept", p: 1}
 }
 
-// seamSteps asks whether needles before a seam are lost and those behind it found, at two seams or more. A fixed tail gives
-// such a step at one at most: its place is a distance from the end, and the prompts of the seams differ in length.
+// seamSteps asks whether needles before a seam are lost and those behind it found, at two seams or more. A fixed tail
+// gives such a step at one at most: its place is a distance from the end, and the prompts of the seams differ in
+// length.
 func seamSteps(r *reading) answer {
 	type sides struct{ beforeLost, beforeAll, behindFound, behindAll int }
 	at := map[int]*sides{}
@@ -69,8 +70,8 @@ func seamSteps(r *reading) answer {
 	return is(len(steps) >= 2, "needles before the seams at %v tokens are lost, behind them found", steps)
 }
 
-// headOnly asks whether needles are found at the head of long prompts and lost everywhere behind it, up to shortly before
-// the question.
+// headOnly asks whether needles are found at the head of long prompts and lost everywhere behind it, up to shortly
+// before the question.
 func headOnly(r *reading) answer {
 	length, ok := r.Number(evidence.Depth, "length")
 	if !ok {

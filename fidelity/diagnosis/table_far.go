@@ -8,7 +8,9 @@ import (
 func farChannel() channel {
 	deep := []string{evidence.Length, evidence.Depth}
 	tailRight := simple("needles in the last 128 tokens are found", func(r *reading) answer { return mostly(r.tail, 0.7) })
-	tailWrong := simple("needles in the last 128 tokens are lost, too", func(r *reading) answer { return worse(r.near, r.tail) })
+	tailWrong := simple("needles in the last 128 tokens are lost, too", func(r *reading) answer {
+		return worse(r.near, r.tail)
+	})
 	// wrongAre: of the wrong answers beyond the edge most have these classes.
 	wrongAre := func(words string, share float64, classes ...string) clause {
 		return clause{words, func(r *reading) answer {
@@ -28,10 +30,12 @@ func farChannel() channel {
 			if r.far.wrong() < 3 {
 				return answer{line: r.far.with()}
 			}
-			return is((r.far.babbles() >= 0.7) == want, "%s; %.0f %% of the examples are no language", r.far.with(), 100*r.far.babbles())
+			return is((r.far.babbles() >= 0.7) == want, "%s; %.0f %% of the examples are no language", r.far.with(),
+				100*r.far.babbles())
 		}}
 	}
-	readable := wrongAreNot("the wrong answers are readable and not mostly near misses", 0.6, "junk", "empty", "near-miss", "cut-off")
+	readable := wrongAreNot("the wrong answers are readable and not mostly near misses", 0.6, "junk", "empty", "near-miss",
+		"cut-off")
 	whole := simple("prompt_tokens counts the whole prompt", func(r *reading) answer {
 		c := r.cuts()
 		if !c.known {
@@ -64,7 +68,8 @@ func farChannel() channel {
 			if !known || r.edge == 0 {
 				return answer{line: "how far back needles are found was not measured", p: 1}
 			}
-			return is(ok(next/r.edge), "found back to %.0f tokens from the end, lost at %.0f; the edge is %.0f tokens", d, next, r.edge)
+			return is(ok(next/r.edge), "found back to %.0f tokens from the end, lost at %.0f; the edge is %.0f tokens", d, next,
+				r.edge)
 		}}
 	}
 	copies := func(r *reading) group {
@@ -101,31 +106,45 @@ func farChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "prompt-not-seen", says: "long prompts are answered without having been read; prompt_tokens says so", certain: true, reads: []string{evidence.Accounting},
+				class: "prompt-not-seen", says: "long prompts are answered without having been read; prompt_tokens says so",
+				certain: true, reads: []string{evidence.Accounting},
 				when: []clause{{"prompt_tokens is a handful for a prompt of hundreds", func(r *reading) answer {
 					c := r.cuts()
 					return is(c.cut && c.reported <= 8 && c.at >= 256, "prompt_tokens %.0f for a prompt of %.0f", c.reported, c.at)
 				}}},
 				splitter: "the same prompt on one node without a prefill/decode split, or with a larger KV pool",
-				next:     Flag{SGLang: "run one server without --disaggregation-mode", VLLM: "run without --kv-transfer-config", LlamaCpp: "raise -c"},
+				next: Flag{
+					SGLang:   "run one server without --disaggregation-mode",
+					VLLM:     "run without --kv-transfer-config",
+					LlamaCpp: "raise -c",
+				},
 			},
 			{
-				class: "head-cut", says: "the front of long prompts is cut off without an error", certain: true, beside: []string{"window-split"}, reads: []string{evidence.Accounting},
+				class: "head-cut", says: "the front of long prompts is cut off without an error", certain: true,
+				beside: []string{"window-split"}, reads: []string{evidence.Accounting},
 				when: []clause{
 					{"prompt_tokens falls below what shorter prompts had", func(r *reading) answer {
 						c := r.cuts()
-						return is(c.cut && c.reported > 8 && (c.reported < 0.9*c.full || front(r).runs > 0 && front(r).rate() < 0.5), "prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
+						return is(c.cut && c.reported > 8 && (c.reported < 0.9*c.full || front(r).runs > 0 && front(r).rate() < 0.5),
+							"prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
 					}},
 				},
-				splitter: "over-limit probe: the code at the head is lost, the one at the tail is found; a larger context moves the limit",
-				next:     Flag{SGLang: "start without --allow-auto-truncate", VLLM: "send no truncate_prompt_tokens, or raise --max-model-len", LlamaCpp: "raise -c and start with --no-context-shift"},
+				splitter: "over-limit probe: the code at the head is lost, the one at the tail is found; a larger context moves " +
+					"the limit",
+				next: Flag{
+					SGLang:   "start without --allow-auto-truncate",
+					VLLM:     "send no truncate_prompt_tokens, or raise --max-model-len",
+					LlamaCpp: "raise -c and start with --no-context-shift",
+				},
 			},
 			{
-				class: "middle-cut", says: "the middle of long prompts is cut out without an error", certain: true, reads: []string{evidence.Accounting},
+				class: "middle-cut", says: "the middle of long prompts is cut out without an error", certain: true,
+				reads: []string{evidence.Accounting},
 				when: []clause{
 					{"prompt_tokens stays at the longest that passes whole", func(r *reading) answer {
 						c := r.cuts()
-						return is(c.cut && c.reported > 8 && c.reported >= 0.9*c.full, "prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
+						return is(c.cut && c.reported > 8 && c.reported >= 0.9*c.full,
+							"prompt_tokens %.0f for a prompt of %.0f; up to %.0f it was whole", c.reported, c.at, c.full)
 					}},
 					{"a needle at the very front is not lost", func(r *reading) answer {
 						g := front(r)
@@ -136,26 +155,41 @@ func farChannel() channel {
 					}},
 				},
 				splitter: "over-limit probe: codes at head and tail are found, the one in the middle is lost",
-				next:     Flag{SGLang: "start without --allow-auto-truncate", VLLM: "raise --max-model-len", LlamaCpp: "raise -c and start with --no-context-shift"},
+				next: Flag{
+					SGLang:   "start without --allow-auto-truncate",
+					VLLM:     "raise --max-model-len",
+					LlamaCpp: "raise -c and start with --no-context-shift",
+				},
 			},
 			{
-				class: "window-split", says: "prompts are refused or cut far below the window that the server shows", certain: true, reads: []string{evidence.OverLimit, evidence.Ladder},
-				when: []clause{{"prompts that fit the shown window are refused as too long, or cut at a share of it", func(r *reading) answer {
-					if a := beyondLuck(refused(r), "too-long"); a.state == yes {
-						return a
-					}
-					if a := beyondLuck(r.all("under the window", evidence.OverLimit, prefixed("under-")), "too-long"); a.state == yes || r.Words[evidence.OverLimit+"/under"] == "refused" {
-						a.state = yes
-						return a
-					}
-					c := r.cuts()
-					return answer{state: map[bool]state{true: unknown, false: no}[c.cut && c.reported > 8 && c.reported < 0.9*c.full], line: "nothing below the window is refused", p: 1}
-				}}},
+				class: "window-split", says: "prompts are refused or cut far below the window that the server shows", certain: true,
+				reads: []string{
+					evidence.OverLimit, evidence.Ladder,
+				},
+				when: []clause{
+					{"prompts that fit the shown window are refused as too long, or cut at a share of it", func(r *reading) answer {
+						if a := beyondLuck(refused(r), "too-long"); a.state == yes {
+							return a
+						}
+						if a := beyondLuck(r.all("under the window", evidence.OverLimit, prefixed("under-")), "too-long"); a.state ==
+							yes || r.Words[evidence.OverLimit+"/under"] == "refused" {
+							a.state = yes
+							return a
+						}
+						c := r.cuts()
+						return answer{
+							state: map[bool]state{true: unknown, false: no}[c.cut && c.reported > 8 && c.reported < 0.9*c.full],
+							line:  "nothing below the window is refused",
+							p:     1,
+						}
+					}},
+				},
 				splitter: "one request alone with the number of slots set to 1",
 				next:     Flag{SGLang: "--max-running-requests 1", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "phase", says: "codes from deep in the prompt come back slightly wrong at lengths of one residue", certain: true, reads: []string{evidence.Shift},
+				class: "phase", says: "codes from deep in the prompt come back slightly wrong at lengths of one residue",
+				certain: true, reads: []string{evidence.Shift},
 				when: []clause{{"exactly the lengths of one residue fail", func(r *reading) answer {
 					m, ok := r.Number(evidence.Shift, "modulus")
 					res, _ := r.Number(evidence.Shift, "residue")
@@ -175,45 +209,72 @@ func farChannel() channel {
 				next:     Flag{SGLang: "raise --context-length", VLLM: "raise --max-model-len", LlamaCpp: "raise -c"},
 			},
 			{
-				class: "chunk-seam", says: "which text is lost follows the boundaries of prefill chunks", reads: []string{evidence.Shift, evidence.Warm, evidence.Distance},
-				when:     []clause{{"needles on a seam are lost and beside it found; or those before a seam are lost and behind it found, for two seams; or the head is found and what stands before the question is lost; or what is lost at a fixed distance from the end comes and goes with the length; or a warm prompt is right where the cold one is wrong", chunkSeam}, whole},
+				class: "chunk-seam", says: "which text is lost follows the boundaries of prefill chunks", reads: []string{
+					evidence.Shift, evidence.Warm, evidence.Distance,
+				},
+				when: []clause{
+					{
+						"needles on a seam are lost and beside it found; or those before a seam are lost and behind it found, for two " +
+							"seams; or the head is found and what stands before the question is lost; or what is lost at a fixed distance " +
+							"from the end comes and goes with the length; or a warm prompt is right where the cold one is wrong", chunkSeam,
+					},
+					whole,
+				},
 				splitter: "another chunk size: the edge moves with it",
-				next:     Flag{SGLang: "--chunked-prefill-size -1", VLLM: "--max-num-batched-tokens above the prompt's length", LlamaCpp: "-b and -ub above the prompt's length"},
+				next: Flag{
+					SGLang:   "--chunked-prefill-size -1",
+					VLLM:     "--max-num-batched-tokens above the prompt's length",
+					LlamaCpp: "-b and -ub above the prompt's length",
+				},
 			},
 			{
-				class: "junk-cliff", says: "no language from the first token on, from a length on", beside: []string{"chunk-seam"}, reads: []string{evidence.Depth},
+				class: "junk-cliff", says: "no language from the first token on, from a length on", beside: []string{"chunk-seam"},
+				reads: []string{evidence.Depth},
 				when: []clause{
-					noLanguage("the wrong answers are no language", true), tailWrong, whole, wrongAreNot("they are not near misses", 0.5, "near-miss"),
+					noLanguage("the wrong answers are no language", true), tailWrong, whole,
+					wrongAreNot("they are not near misses", 0.5, "near-miss"),
 					{"a warm prompt is no better", func(r *reading) answer { return chunkWarm(r).not() }},
 				},
 				splitter: "the needle beside the question: this fault loses it as well, a lost far path does not",
 				next:     Flag{SGLang: "another --attention-backend", VLLM: "another VLLM_ATTENTION_BACKEND", LlamaCpp: "-fa off"},
 			},
 			{
-				class: "wrong-prompt", says: "fluent answers to another part of the prompt; the question is ignored", reads: []string{evidence.Depth},
+				class: "wrong-prompt", says: "fluent answers to another part of the prompt; the question is ignored",
+				reads: []string{evidence.Depth},
 				when: []clause{
-					tailWrong, noLanguage("the wrong answers are language", false), wrongAreNot("they are not empty", 0.5, "empty"), whole,
+					tailWrong, noLanguage("the wrong answers are language", false), wrongAreNot("they are not empty", 0.5, "empty"),
+					whole,
 					{"the head is lost as well", func(r *reading) answer { return worse(r.near, r.head) }},
 				},
 				splitter: "put the question first: what is answered then is what was read",
-				next:     Flag{SGLang: "--chunked-prefill-size -1", VLLM: "--max-num-batched-tokens above the prompt's length", LlamaCpp: "--no-cache-prompt"},
+				next: Flag{
+					SGLang:   "--chunked-prefill-size -1",
+					VLLM:     "--max-num-batched-tokens above the prompt's length",
+					LlamaCpp: "--no-cache-prompt",
+				},
 			},
 			{
-				class: "coarse-kv", says: "near misses, the more the farther back", reads: []string{evidence.Depth, evidence.Distance},
+				class: "coarse-kv", says: "near misses, the more the farther back", reads: []string{
+					evidence.Depth, evidence.Distance,
+				},
 				when:     []clause{wrongAre("the wrong answers are near misses", 0.6, "near-miss"), tailRight, noModulus, whole},
 				splitter: "the KV dtype: near misses go with a wider one",
 				next:     Flag{SGLang: "--kv-cache-dtype auto", VLLM: "--kv-cache-dtype auto", LlamaCpp: "-ctk f16 -ctv f16"},
 				covers:   []string{"ladder", "ladder-shared"},
 			},
 			{
-				class: "sparse-selection", says: "far text is chosen, not read: what resembles the question is found, and copies win the lottery", reads: []string{evidence.Cue, evidence.Repeats},
+				class: "sparse-selection", says: "far text is chosen, not read: what resembles the question is found, and copies " +
+					"win the lottery", reads: []string{
+					evidence.Cue, evidence.Repeats,
+				},
 				when: []clause{
 					{"asked in the needle's own words it is found, in others not", func(r *reading) answer {
 						a := worse(verbatim(r), gap(r))
 						if v := verbatim(r); v.runs >= 4 && v.rate() < 0.5 {
 							a.state = no
 						}
-						if a.state == unknown && verbatim(r).rate() >= 0.75 && gap(r).runs >= 4 && gap(r).rate() <= 0.5 && copies(r).rate() >= 0.75 {
+						if a.state == unknown && verbatim(r).rate() >= 0.75 && gap(r).runs >= 4 && gap(r).rate() <= 0.5 &&
+							copies(r).rate() >= 0.75 {
 							a.state = yes // few runs: two contrasts that point the same way
 						}
 						return a
@@ -228,10 +289,17 @@ func farChannel() channel {
 					tailRight, noSeam, whole, readable,
 				},
 				splitter: "eight copies without one in the tail, and the same distance in a shorter prompt: both found here",
-				next:     Flag{SGLang: "index_topk doubled by --json-model-override-args", VLLM: "index_topk doubled by --hf-overrides", LlamaCpp: "another build without sparse attention: no flag of its own"},
+				next: Flag{
+					SGLang:   "index_topk doubled by --json-model-override-args",
+					VLLM:     "index_topk doubled by --hf-overrides",
+					LlamaCpp: "another build without sparse attention: no flag of its own",
+				},
 			},
 			{
-				class: "position-encoding", says: "recall falls with the distance from the end, from a native length on", reads: []string{evidence.Distance, evidence.Depth},
+				class: "position-encoding", says: "recall falls with the distance from the end, from a native length on",
+				reads: []string{
+					evidence.Distance, evidence.Depth,
+				},
 				when: []clause{
 					reachShare("needles are found about as far back as the edge is long", func(s float64) bool { return s > 0.55 }),
 					{"it is a slope: some lengths or distances are right in part", func(r *reading) answer {
@@ -251,27 +319,36 @@ func farChannel() channel {
 					}},
 				},
 				splitter: "the whole length moved with the distance held: this fault follows the distance, a selection the length",
-				next:     Flag{SGLang: "rope_scaling by --json-model-override-args", VLLM: "rope_scaling by --hf-overrides", LlamaCpp: "--rope-scaling yarn with --yarn-orig-ctx"},
+				next: Flag{
+					SGLang:   "rope_scaling by --json-model-override-args",
+					VLLM:     "rope_scaling by --hf-overrides",
+					LlamaCpp: "--rope-scaling yarn with --yarn-orig-ctx",
+				},
 			},
 			{
-				class: "tail-only", says: "nothing is seen but the last tokens", beside: []string{"chunk-seam"}, reads: []string{evidence.Repeats, evidence.Cue, evidence.Depth},
+				class: "tail-only", says: "nothing is seen but the last tokens", beside: []string{"chunk-seam"}, reads: []string{
+					evidence.Repeats, evidence.Cue, evidence.Depth,
+				},
 				when: []clause{
-					{"eight copies are lost unless one is in the tail, or needles are lost from a sharp distance on", func(r *reading) answer {
-						g := copies(r)
-						with := r.arms("eight copies, one in the tail", evidence.Repeats, "spread-with-tail")
-						a := worse(with, g)
-						if a.state != yes && g.runs > 0 && g.rate() <= 0.5 && with.rate() >= 0.75 {
-							a.state = yes
-						}
-						if a.state == no && r.far.share("empty") >= 0.5 {
-							a.state = unknown
-						}
-						if n, of := r.mixed(); a.state == no && of >= 8 && n <= 2 {
-							a.state = yes
-							a.line += "; no arm between right and wrong"
-						}
-						return a
-					}},
+					{
+						"eight copies are lost unless one is in the tail, or needles are lost from a sharp distance on",
+						func(r *reading) answer {
+							g := copies(r)
+							with := r.arms("eight copies, one in the tail", evidence.Repeats, "spread-with-tail")
+							a := worse(with, g)
+							if a.state != yes && g.runs > 0 && g.rate() <= 0.5 && with.rate() >= 0.75 {
+								a.state = yes
+							}
+							if a.state == no && r.far.share("empty") >= 0.5 {
+								a.state = unknown
+							}
+							if n, of := r.mixed(); a.state == no && of >= 8 && n <= 2 {
+								a.state = yes
+								a.line += "; no arm between right and wrong"
+							}
+							return a
+						},
+					},
 					{"asked in the needle's own words it is lost, too", func(r *reading) answer {
 						v := verbatim(r)
 						if v.runs == 0 {
@@ -281,59 +358,20 @@ func farChannel() channel {
 					}},
 					tailRight, noSeam, whole,
 					wrongAreNot("the wrong answers are not near misses or junk", 0.5, "near-miss", "junk"),
-					{"at a fixed distance from the end the length does not decide", func(r *reading) answer { return heldMixed(r).not() }},
+					{
+						"at a fixed distance from the end the length does not decide", func(r *reading) answer {
+							return heldMixed(r).not()
+						},
+					},
 				},
-				splitter: "eight copies with none in the tail, and the verbatim cue: both are lost here, found where text is chosen",
-				next:     Flag{SGLang: "sliding_window null by --json-model-override-args", VLLM: "--disable-sliding-window", LlamaCpp: "--swa-full"},
+				splitter: "eight copies with none in the tail, and the verbatim cue: both are lost here, found where text is " +
+					"chosen",
+				next: Flag{
+					SGLang:   "sliding_window null by --json-model-override-args",
+					VLLM:     "--disable-sliding-window",
+					LlamaCpp: "--swa-full",
+				},
 			},
 		},
 	}
-}
-
-// seams pools the needles on the suspected seams.
-func (r *reading) seams() group {
-	g := group{what: "on the seam of a chunk"}
-	seam, ok := r.Number(evidence.Shift, "seam")
-	if !ok {
-		return g
-	}
-	for _, a := range r.Of(evidence.Shift) {
-		if d := a.At - seam; d > -64 && d < 64 && prefixed("seam-")(a) {
-			g.add(a)
-		}
-	}
-	return g
-}
-
-// chunkWarm asks whether a hit cures: the reused part was computed in other chunks, or not at all.
-func chunkWarm(r *reading) answer {
-	cold := r.arms("cold", evidence.Warm, "cold", "first-changed")
-	warm := r.arms("warm", evidence.Warm, "warm1", "warm2", "warm3")
-	a := worse(warm, cold)
-	if cold.runs >= 4 && cold.rate() >= 0.9 {
-		a.state = unknown // short of the edge: nothing to cure
-	}
-	return a
-}
-
-// heldMixed asks whether needles at a fixed distance from the end are found at some lengths and lost at others, and not
-// for good from one length on.
-func heldMixed(r *reading) answer {
-	n, lost, back := 0, 0, 0
-	for _, a := range r.Of(evidence.Distance) {
-		if !prefixed("length-")(a) || a.Runs < 3 {
-			continue
-		}
-		n++
-		switch v, _ := a.Rate(); {
-		case v <= 0.25:
-			lost++
-		case v >= 0.75 && lost > 0:
-			back++
-		}
-	}
-	if n < 3 {
-		return answer{line: "lengths at a held distance were not measured", p: 1}
-	}
-	return is(lost > 0 && back > 0, "at a held distance from the end %d of %d lengths lose the needle, %d longer ones find it", lost, n, back)
 }

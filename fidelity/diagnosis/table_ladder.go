@@ -123,18 +123,21 @@ func ladderChannel() channel {
 	skew := func(r *reading) answer {
 		// A shared prefix may spare some of the equal ones: the contrast must not be that of the prefix.
 		own := r.ladder("equal lengths, nothing in common", anyClients, "unique", "equal", "short")
-		if a := worse(own, r.ladder("unequal lengths, nothing in common", anyClients, "unique", "unequal", "short")); own.runs > 0 && a.state == no {
+		if a := worse(own, r.ladder("unequal lengths, nothing in common", anyClients, "unique", "unequal",
+			"short")); own.runs > 0 && a.state == no {
 			return a
 		}
 		a := worse(equal(r), unequal(r))
-		if b := worse(r.ladder("equal lengths, few clients", pairs, "equal", "short"), r.ladder("unequal lengths, few clients", pairs, "unequal", "short")); b.state == yes && a.state != yes {
+		if b := worse(r.ladder("equal lengths, few clients", pairs, "equal", "short"),
+			r.ladder("unequal lengths, few clients", pairs, "unequal", "short")); b.state == yes && a.state != yes {
 			return b
 		}
 		return a
 	}
 	tooLong := func(r *reading) answer {
 		g := r.ladder("in company", anyClients)
-		if a := beyondLuck(r.arms("prompts at once that each fit the window", evidence.OverLimit, "together"), "too-long"); a.state == yes {
+		if a := beyondLuck(r.arms("prompts at once that each fit the window", evidence.OverLimit, "together"),
+			"too-long"); a.state == yes {
 			return a
 		}
 		return beyondLuck(g, "too-long")
@@ -192,12 +195,17 @@ func ladderChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "window-split", says: "prompts that fit the window are refused when others are in flight", certain: true, when: []clause{{"some are refused as too long in company", tooLong}},
+				class: "window-split", says: "prompts that fit the window are refused when others are in flight", certain: true,
+				when: []clause{
+					{"some are refused as too long in company", tooLong},
+				},
 				splitter: "the same request alone passes",
 				next:     Flag{SGLang: "--max-running-requests 1", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "cross-talk", says: "answers hold the codes of other requests in flight", certain: true, when: []clause{{"codes of requests in flight turn up", foreign}},
+				class: "cross-talk", says: "answers hold the codes of other requests in flight", certain: true, when: []clause{
+					{"codes of requests in flight turn up", foreign},
+				},
 				splitter: "first characters of their own: clean there means the prefix cache, else batching or a gateway",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
@@ -221,11 +229,16 @@ func ladderChannel() channel {
 					}},
 				},
 				splitter: "the same clients with equal lengths: right",
-				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-enable-chunked-prefill", LlamaCpp: "--no-cont-batching"},
-				covers:   []string{"aborts"},
+				next: Flag{
+					SGLang:   "--disable-overlap-schedule",
+					VLLM:     "--no-enable-chunked-prefill",
+					LlamaCpp: "--no-cont-batching",
+				},
+				covers: []string{"aborts"},
 			},
 			{
-				class: "early-finisher", says: "in a band of concurrency short answers are spoiled beside longer ones", when: []clause{
+				class: "early-finisher", says: "in a band of concurrency short answers are spoiled beside longer ones",
+				when: []clause{
 					span("the largest company is not worse than one alone", func(_, hi, top float64) bool { return hi < top }),
 					{"the largest company is clean again", func(r *reading) answer {
 						g := r.ladder("the largest company", func(n float64) bool { return n == top(r) }, "short")
@@ -242,7 +255,8 @@ func ladderChannel() channel {
 			},
 			{
 				class: "load-junk", says: "junk from a number of clients on", when: []clause{
-					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), junky("the wrong answers are junk", true), noForeign, noTags, noScript,
+					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }),
+					junky("the wrong answers are junk", true), noForeign, noTags, noScript,
 				},
 				splitter: "one request alone with the same output: clean",
 				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--max-num-seqs 8", LlamaCpp: "-np 8"},
@@ -253,13 +267,23 @@ func ladderChannel() channel {
 					span("it goes on up to the largest company", func(_, hi, top float64) bool { return hi >= top }), tags, noForeign,
 				},
 				splitter: "tools alone: hurt as well",
-				next:     Flag{SGLang: "another --reasoning-parser and --tool-call-parser", VLLM: "another --reasoning-parser and --tool-call-parser", LlamaCpp: "--reasoning-format none"},
-				covers:   []string{"aborts"},
+				next: Flag{
+					SGLang:   "another --reasoning-parser and --tool-call-parser",
+					VLLM:     "another --reasoning-parser and --tool-call-parser",
+					LlamaCpp: "--reasoning-format none",
+				},
+				covers: []string{"aborts"},
 			},
 			{
-				class: "foreign-script", says: "words of another script under load", when: []clause{noScript.negated("long answers alone hold another script"), noForeign},
+				class: "foreign-script", says: "words of another script under load", when: []clause{
+					noScript.negated("long answers alone hold another script"), noForeign,
+				},
 				splitter: "long answers alone: other scripts as well",
-				next:     Flag{SGLang: "--sampling-backend pytorch", VLLM: "VLLM_USE_FLASHINFER_SAMPLER=0", LlamaCpp: "--samplers temperature"},
+				next: Flag{
+					SGLang:   "--sampling-backend pytorch",
+					VLLM:     "VLLM_USE_FLASHINFER_SAMPLER=0",
+					LlamaCpp: "--samplers temperature",
+				},
 			},
 		},
 	}

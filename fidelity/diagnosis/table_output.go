@@ -21,7 +21,9 @@ func alwaysChannel() channel {
 		name: "always", says: "short questions are wrong, cold and alone", reads: []string{evidence.Sanity}, symptom: broken,
 		rules: []rule{
 			{
-				class: "dead-logits", says: "the output does not depend on the input", reads: []string{evidence.Logprobs, evidence.Length},
+				class: "dead-logits", says: "the output does not depend on the input", reads: []string{
+					evidence.Logprobs, evidence.Length,
+				},
 				when: []clause{
 					{"every short question is wrong, without language", func(r *reading) answer {
 						g := sane(r)
@@ -32,15 +34,20 @@ func alwaysChannel() channel {
 					}},
 				},
 				splitter: "log-probabilities along one answer: constant here",
-				next:     Flag{SGLang: "--disable-cuda-graph, then another --quantization or --attention-backend", VLLM: "--enforce-eager, then another --quantization", LlamaCpp: "-ngl 0"},
-				covers:   everythingBut("always"), drowns: true,
+				next: Flag{
+					SGLang:   "--disable-cuda-graph, then another --quantization or --attention-backend",
+					VLLM:     "--enforce-eager, then another --quantization",
+					LlamaCpp: "-ngl 0",
+				},
+				covers: everythingBut("always"), drowns: true,
 			},
 			{
 				class: "always-broken", says: "wrong at any length, alone and cold",
 				when: []clause{
 					{"short questions are wrong", broken},
 					{"log-probabilities move", func(r *reading) answer {
-						return r.number(evidence.Logprobs, "spread", atLeast(1e-3), "log-probabilities differ by %.3g nats over an answer")
+						return r.number(evidence.Logprobs, "spread", atLeast(1e-3),
+							"log-probabilities differ by %.3g nats over an answer")
 					}},
 				},
 				splitter: "the same questions on another backend",
@@ -72,11 +79,16 @@ func streamChannel() channel {
 	return channel{
 		name: "stream", says: "streamed text is not the whole answer's", reads: []string{evidence.Parity}, symptom: differ,
 		rules: []rule{{
-			class: "stream-layer", says: "deltas are lost or characters are split in the stream; the whole answer is right", certain: true,
+			class: "stream-layer", says: "deltas are lost or characters are split in the stream; the whole answer is right",
+			certain:  true,
 			when:     []clause{{"streamed copies are wrong, whole ones right", differ}},
 			splitter: "the same request without a stream: right",
-			next:     Flag{SGLang: "--stream-interval 1", VLLM: "stream_options.include_usage off, then another front end", LlamaCpp: "ask the server directly, without a proxy"},
-			covers:   []string{"tools"},
+			next: Flag{
+				SGLang:   "--stream-interval 1",
+				VLLM:     "stream_options.include_usage off, then another front end",
+				LlamaCpp: "ask the server directly, without a proxy",
+			},
+			covers: []string{"tools"},
 		}},
 	}
 }
@@ -101,7 +113,8 @@ func samplingChannel() channel {
 		if !ok || !ok1 || of < 4 {
 			return answer{line: "omitted fields were not asked often enough", p: 1}
 		}
-		return is(n == 1 && one >= of/2, "%.0f different texts of %.0f with the fields left out, %.0f at temperature 1", n, of, one)
+		return is(n == 1 && one >= of/2, "%.0f different texts of %.0f with the fields left out, %.0f at temperature 1", n,
+			of, one)
 	}
 	penalty := func(r *reading) answer {
 		sent := r.arms("codes with repeated digits, every field sent", evidence.Sampling, "explicit")
@@ -116,7 +129,8 @@ func samplingChannel() channel {
 		return a
 	}
 	return channel{
-		name: "sampling", says: "temperature or omitted fields do not do what they should", reads: []string{evidence.Sampling},
+		name: "sampling", says: "temperature or omitted fields do not do what they should",
+		reads: []string{evidence.Sampling},
 		symptom: func(r *reading) answer {
 			for _, f := range []func(*reading) answer{ignored, greedy, penalty} {
 				if a := f(r); a.state == yes {
@@ -127,20 +141,36 @@ func samplingChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "hidden-sampling", says: "left-out fields get other defaults than the protocol's: greedy, or a penalty", certain: true, alone: true,
-				when: []clause{{"left-out fields give one text where temperature 1 gives many, or spoil repeated digits", func(r *reading) answer {
-					if a := greedy(r); a.state == yes {
-						return a
-					}
-					return penalty(r)
-				}}},
+				class: "hidden-sampling", says: "left-out fields get other defaults than the protocol's: greedy, or a penalty",
+				certain: true, alone: true,
+				when: []clause{
+					{
+						"left-out fields give one text where temperature 1 gives many, or spoil repeated digits",
+						func(r *reading) answer {
+							if a := greedy(r); a.state == yes {
+								return a
+							}
+							return penalty(r)
+						},
+					},
+				},
 				splitter: "send every field",
-				next:     Flag{SGLang: "--sampling-defaults openai", VLLM: "--generation-config vllm", LlamaCpp: "--temp 1 --top-k 0 --repeat-penalty 1"},
+				next: Flag{
+					SGLang:   "--sampling-defaults openai",
+					VLLM:     "--generation-config vllm",
+					LlamaCpp: "--temp 1 --top-k 0 --repeat-penalty 1",
+				},
 			},
 			{
-				class: "speculation", says: "temperature is ignored", certain: true, alone: true, when: []clause{{"all texts at temperature 1 are one", ignored}},
+				class: "speculation", says: "temperature is ignored", certain: true, alone: true, when: []clause{
+					{"all texts at temperature 1 are one", ignored},
+				},
 				splitter: "speculative decoding off: the texts differ",
-				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "without -md"},
+				next: Flag{
+					SGLang:   "without --speculative-algorithm",
+					VLLM:     "without --speculative-config",
+					LlamaCpp: "without -md",
+				},
 			},
 		},
 	}
@@ -154,7 +184,8 @@ func decodeChannel() channel {
 		return worse(one, r.arms("a code behind many words", evidence.FirstToken, "late"))
 	}
 	rescored := func(r *reading) answer {
-		return r.number(evidence.Logprobs, "prefill-decode-difference", atLeast(rescoreNats), "decoded tokens scored again as a prompt differ by up to %.3g nats")
+		return r.number(evidence.Logprobs, "prefill-decode-difference", atLeast(rescoreNats),
+			"decoded tokens scored again as a prompt differ by up to %.3g nats")
 	}
 	either := func(r *reading) answer {
 		if a := rescored(r); a.state == yes {
@@ -163,7 +194,9 @@ func decodeChannel() channel {
 		return late(r)
 	}
 	return channel{
-		name: "decode", says: "the first token is right and later ones are not", reads: []string{evidence.FirstToken, evidence.Logprobs}, symptom: either,
+		name: "decode", says: "the first token is right and later ones are not", reads: []string{
+			evidence.FirstToken, evidence.Logprobs,
+		}, symptom: either,
 		rules: []rule{{
 			class: "decode-path", says: "decoding goes wrong on a context that prefill reads right", when: []clause{
 				{"one word is right, a code behind many words wrong; or re-scoring disagrees", either},
@@ -181,14 +214,18 @@ func decodeChannel() channel {
 				}},
 			},
 			splitter: "answers of one word are right here, lost where far text is",
-			next:     Flag{SGLang: "one server without --disaggregation-mode", VLLM: "without --kv-transfer-config", LlamaCpp: "-fa off"},
-			covers:   []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns", "far"},
+			next: Flag{
+				SGLang:   "one server without --disaggregation-mode",
+				VLLM:     "without --kv-transfer-config",
+				LlamaCpp: "-fa off",
+			},
+			covers: []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns", "far"},
 		}},
 	}
 }
 
-// rescoreNats is twice the smallest drop of a margin that the golden gate acts on, and far above what two orders of summing
-// the same products in bf16 give.
+// rescoreNats is twice the smallest drop of a margin that the golden gate acts on, and far above what two orders of
+// summing the same products in bf16 give.
 const rescoreNats = 0.5
 
 // toolsChannel is tool calls.
@@ -217,7 +254,12 @@ func toolsChannel() channel {
 		if !ok || g.runs < 4 {
 			return answer{line: "tools were not asked", p: 1}
 		}
-		a := answer{state: no, line: fmt.Sprintf("%.0f %% of the calls came; %s", 100*v, g.with()), runs: g.runs, arms: g.arms}
+		a := answer{
+			state: no,
+			line:  fmt.Sprintf("%.0f %% of the calls came; %s", 100*v, g.with()),
+			runs:  g.runs,
+			arms:  g.arms,
+		}
 		// A sound model leaves out one call in ten at most.
 		if a.p = binomialTail(int(math.Round((1-v)*float64(g.runs))), g.runs, 0.1); a.p <= alpha {
 			a.state = yes
@@ -237,22 +279,33 @@ func toolsChannel() channel {
 				class: "tool-parser", says: "streamed calls lose characters, or a cut call says that it is finished", alone: true,
 				when:     []clause{{"streamed calls are wrong and whole ones right; or a cut call is not told", parser}},
 				splitter: "the same calls without a stream: right",
-				next:     Flag{SGLang: "another --tool-call-parser, and no stream", VLLM: "another --tool-call-parser, and no stream", LlamaCpp: "--jinja with the model's own --chat-template-file"},
+				next: Flag{
+					SGLang:   "another --tool-call-parser, and no stream",
+					VLLM:     "another --tool-call-parser, and no stream",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
 			},
 			{
-				class: "generation-prompt", says: "the template ends without the model's turn: it goes on with the user's text, and calls do not come", reads: []string{evidence.Turns},
+				class: "generation-prompt", says: "the template ends without the model's turn: it goes on with the user's text, " +
+					"and calls do not come", reads: []string{evidence.Turns},
 				when: []clause{
 					{"calls do not come", lost},
 					{"a turn with empty content is lost as well", func(r *reading) answer {
-						return worse(r.arms("chats", evidence.Turns, "plain", "closed-think"), r.arms("a turn with empty content", evidence.Turns, "empty-content", "tool-only", "cut-think"))
+						return worse(r.arms("chats", evidence.Turns, "plain", "closed-think"),
+							r.arms("a turn with empty content", evidence.Turns, "empty-content", "tool-only", "cut-think"))
 					}},
 				},
 				splitter: "an earlier turn with empty content: lost here as well, and prompt_tokens differ",
-				next:     Flag{SGLang: "another --chat-template", VLLM: "another --chat-template, add_generation_prompt true", LlamaCpp: "--jinja with the model's own --chat-template-file"},
-				covers:   []string{"turns", "message"},
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template, add_generation_prompt true",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+				covers: []string{"turns", "message"},
 			},
 			{
-				class: "special-token-leak", says: "turn or tool tags end up in the content, then the answer ends", reads: []string{evidence.Ladder},
+				class: "special-token-leak", says: "turn or tool tags end up in the content, then the answer ends",
+				reads: []string{evidence.Ladder},
 				when: []clause{
 					{"calls do not come", lost},
 					{"chats without tools are fine", func(r *reading) answer {
@@ -261,112 +314,13 @@ func toolsChannel() channel {
 					{"answers in company are cut as well", func(r *reading) answer { return r.company() }},
 				},
 				splitter: "tools alone and company without tools: both are hurt here",
-				next:     Flag{SGLang: "another --reasoning-parser and --tool-call-parser", VLLM: "another --reasoning-parser and --tool-call-parser", LlamaCpp: "--reasoning-format none"},
-				covers:   []string{"ladder", "ladder-shared"},
-			},
-		},
-	}
-}
-
-// longChannel is long answers.
-func longChannel() channel {
-	runs := func(r *reading) group { return r.all("long lists", evidence.LongAnswer, nil) }
-	counted := func(name, words string) func(r *reading) answer {
-		return func(r *reading) answer {
-			n, ok := r.Number(evidence.LongAnswer, name)
-			g := runs(r)
-			if !ok || g.runs == 0 {
-				return answer{line: "long lists were not asked for", p: 1}
-			}
-			a := is(binomialTail(int(n), g.runs, luck) <= alpha, "%.0f of %d long lists %s", n, g.runs, words)
-			a.runs, a.arms, a.p = g.runs, g.arms, binomialTail(int(n), g.runs, luck)
-			return a
-		}
-	}
-	loops, script, early := counted("loops", "end in a loop"), counted("foreign-script", "hold words of another script"), counted("early-end", "end early")
-	deepTurns := func(r *reading) answer {
-		deep := r.all("late turns of chats", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && a.At >= deepTurn })
-		flat := r.all("the same in one message", evidence.Flat, prefixed("flat-"))
-		early := r.all("early turns", evidence.Turns, func(a evidence.Arm) bool { return prefixed("turn-")(a) && (a.At == 2 || a.At == 3) })
-		a := worse(flat, deep)
-		if b := worse(flat, early); a.state == yes && (b.state == yes || early.runs > 0 && early.rate() < 0.7) {
-			a.line += "; " + early.with()
-			// Wrong from the second turn on is a matter of reuse, not of depth, unless all else that is reused is right.
-			if g := r.reused(); g.wrong() == 0 && worse(g, deep).state == yes {
-				a.line += "; " + g.String()
-			} else {
-				a.state = unknown
-			}
-		}
-		return a
-	}
-	return channel{
-		name: "long", says: "long answers go wrong", reads: []string{evidence.LongAnswer, evidence.Turns},
-		symptom: func(r *reading) answer {
-			for _, f := range []func(*reading) answer{script, loops, early, deepTurns} {
-				if a := f(r); a.state == yes {
-					return a
-				}
-			}
-			return loops(r)
-		},
-		rules: []rule{
-			{
-				class: "foreign-script", says: "words of another script turn up in long answers or under load", certain: true, when: []clause{{"long lists hold words of another script", script}},
-				splitter: "short answers alone are clean",
-				next:     Flag{SGLang: "--sampling-backend pytorch", VLLM: "VLLM_USE_FLASHINFER_SAMPLER=0", LlamaCpp: "--samplers temperature"},
-				covers:   []string{"ladder", "ladder-shared", "decode"},
-			},
-			{
-				class: "speculation", says: "deep chats loop or end early, as do long answers", reads: []string{evidence.Flat},
-				when: []clause{
-					{"late turns are wrong that are right in one message", deepTurns},
-					{"long lists loop or end early", func(r *reading) answer {
-						if a := loops(r); a.state == yes {
-							return a
-						}
-						return early(r)
-					}},
+				next: Flag{
+					SGLang:   "another --reasoning-parser and --tool-call-parser",
+					VLLM:     "another --reasoning-parser and --tool-call-parser",
+					LlamaCpp: "--reasoning-format none",
 				},
-				splitter: "speculative decoding off",
-				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "without -md"},
-				covers:   []string{"turns", "decode"},
-			},
-			{
-				class: "late-degeneration", says: "answers fall into a loop from a length of output on",
-				when: []clause{
-					{"long lists end in a loop", loops},
-					{"late turns of chats are right", func(r *reading) answer { return deepTurns(r).not() }},
-				},
-				splitter: "the same total length as prompt: right; one request alone against many",
-				next:     Flag{SGLang: "without --speculative-algorithm", VLLM: "without --speculative-config", LlamaCpp: "-fa off"},
-				covers:   []string{"decode"},
+				covers: []string{"ladder", "ladder-shared"},
 			},
 		},
 	}
 }
-
-// budgetChannel is no fault: thoughts that eat the cap.
-func budgetChannel() channel {
-	eaten := func(r *reading) answer {
-		v, ok := r.Number(evidence.Sampling, "thoughts-default")
-		if !ok {
-			return answer{line: "default thoughts were not measured", p: 1}
-		}
-		return is(v >= eatsBudget, "%.0f characters of thoughts before a one-word answer", v)
-	}
-	return channel{
-		name: "budget", says: "answers are thoughts to the cap", reads: []string{evidence.Sampling}, symptom: eaten,
-		rules: []rule{{
-			class: "budget", says: "by default thoughts use up a small cap: no fault", certain: true, note: true, when: []clause{{"the default thinks longer than a cap of 256 tokens", eaten}},
-			splitter: "four times the cap: the answer comes",
-			next:     Flag{SGLang: "enable_thinking false in chat_template_kwargs", VLLM: "enable_thinking false in chat_template_kwargs", LlamaCpp: "--reasoning-budget 0"},
-		}},
-	}
-}
-
-// shortCap is 40 tokens of four characters, the cap of the short texts whose diversity is counted.
-const shortCap = 160
-
-// eatsBudget is 256 tokens of four characters, the cap of the probes' first attempt.
-const eatsBudget = 1024

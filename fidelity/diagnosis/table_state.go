@@ -31,7 +31,8 @@ func (r *reading) reused() group {
 // deepTurn is where a chat counts as deep.
 const deepTurn = 7
 
-// prefixes are the reused prefixes whose cold answer was right, and those of them that are bad whenever they are reused.
+// prefixes are the reused prefixes whose cold answer was right, and those of them that are bad whenever they are
+// reused.
 func (r *reading) prefixes() (all, bad float64) {
 	all, _ = r.Number(evidence.Warm, "prefixes")
 	bad, _ = r.Number(evidence.Warm, "prefixes-bad")
@@ -87,7 +88,9 @@ func warmChannel() channel {
 		return is(false, "%.0f answers are those of an earlier request; %s", n, g.with())
 	}}
 	return channel{
-		name: "warm", says: "a reused prefix changes right answers into wrong ones", reads: []string{evidence.Warm, evidence.Fork},
+		name: "warm", says: "a reused prefix changes right answers into wrong ones", reads: []string{
+			evidence.Warm, evidence.Fork,
+		},
 		symptom: func(r *reading) answer {
 			if n, ok := r.Number(evidence.Fork, "replays"); ok && n >= 2 {
 				if a := beyondLuck(r.forked(), "other-needle"); a.state == yes {
@@ -114,13 +117,19 @@ func warmChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "replay", says: "an earlier answer, or the prompt itself, comes back on a reused prefix", when: []clause{replays},
+				class: "replay", says: "an earlier answer, or the prompt itself, comes back on a reused prefix",
+				when:     []clause{replays},
 				splitter: "two questions by turns behind one prefix: the answers belong to the other question",
-				next:     Flag{SGLang: "--disable-radix-cache", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
-				covers:   []string{"fork", "turns"},
+				next: Flag{
+					SGLang:   "--disable-radix-cache",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "cache_prompt false in the request",
+				},
+				covers: []string{"fork", "turns"},
 			},
 			{
-				class: "poisoned-prefix", says: "some prefixes go bad when first reused and stay bad; others are fine", when: []clause{
+				class: "poisoned-prefix", says: "some prefixes go bad when first reused and stay bad; others are fine",
+				when: []clause{
 					{"a bad prefix is bad each time", func(r *reading) answer {
 						_, bad := r.prefixes()
 						mixed, ok := r.Number(evidence.Warm, "prefixes-mixed")
@@ -136,14 +145,24 @@ func warmChannel() channel {
 					everyPrefix("only some of the reused prefixes are bad", false),
 				},
 				splitter: "a new prefix of the same length, and a flushed cache: both right",
-				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
-				covers:   []string{"fork", "turns", "ladder"},
+				next: Flag{
+					SGLang:   "--disable-overlap-schedule",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "cache_prompt false in the request",
+				},
+				covers: []string{"fork", "turns", "ladder"},
 			},
 			{
-				class: "warm-junk", says: "every reused prompt gives junk, template tokens or nothing", when: []clause{junky("the wrong answers are junk or empty", true), everyPrefix("every reused prefix is bad", true)},
+				class: "warm-junk", says: "every reused prompt gives junk, template tokens or nothing", when: []clause{
+					junky("the wrong answers are junk or empty", true), everyPrefix("every reused prefix is bad", true),
+				},
 				splitter: "an extended prompt that reuses the same prefix, and one more token to prefill",
-				next:     Flag{SGLang: "--disable-radix-cache", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
-				covers:   []string{"fork", "turns"},
+				next: Flag{
+					SGLang:   "--disable-radix-cache",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "cache_prompt false in the request",
+				},
+				covers: []string{"fork", "turns"},
 			},
 			{
 				class: "warm-forgets", says: "the reused part of a prompt is not seen", when: []clause{
@@ -151,8 +170,12 @@ func warmChannel() channel {
 					simple("no earlier answer comes back", func(r *reading) answer { return replays.ask(r).not() }),
 				},
 				splitter: "the first character changed: right again",
-				next:     Flag{SGLang: "--disable-radix-cache", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
-				covers:   []string{"fork", "turns", "ladder-shared"},
+				next: Flag{
+					SGLang:   "--disable-radix-cache",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "cache_prompt false in the request",
+				},
+				covers: []string{"fork", "turns", "ladder-shared"},
 			},
 		},
 	}
@@ -169,12 +192,18 @@ func forkChannel() channel {
 		return is(b.right == 0, "%s; %s", a.String(), b.with())
 	}
 	return channel{
-		name: "fork", says: "what the cache holds for one owner answers for another", reads: []string{evidence.Fork}, symptom: pictures,
+		name: "fork", says: "what the cache holds for one owner answers for another", reads: []string{evidence.Fork},
+		symptom: pictures,
 		rules: []rule{{
-			class: "key-collision", says: "the same text with another picture, adapter or salt is answered from the first one's cache", certain: true,
+			class: "key-collision", says: "the same text with another picture, adapter or salt is answered from the first " +
+				"one's cache", certain: true,
 			when:     []clause{{"a second picture behind one text is described as the first", pictures}},
 			splitter: "the two pictures in the other order: again the first is described",
-			next:     Flag{SGLang: "--disable-radix-cache", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
+			next: Flag{
+				SGLang:   "--disable-radix-cache",
+				VLLM:     "--no-enable-prefix-caching",
+				LlamaCpp: "cache_prompt false in the request",
+			},
 		}},
 	}
 }
@@ -201,7 +230,11 @@ func evictChannel() channel {
 				{"a plain repeat is right", func(r *reading) answer { return mostly(r.warm(), 0.9) }},
 			},
 			splitter: "a plain repeat is right, evict and return is wrong",
-			next:     Flag{SGLang: "without --enable-hierarchical-cache", VLLM: "without --kv-offloading-size and --kv-transfer-config", LlamaCpp: "--cache-ram 0"},
+			next: Flag{
+				SGLang:   "without --enable-hierarchical-cache",
+				VLLM:     "without --kv-offloading-size and --kv-transfer-config",
+				LlamaCpp: "--cache-ram 0",
+			},
 		}},
 	}
 }
@@ -209,7 +242,8 @@ func evictChannel() channel {
 // abortChannel is damage by streams that were left.
 func abortChannel() channel {
 	hurt := func(r *reading) answer {
-		return worse(r.arms("before any stream was left", evidence.Aborts, "before"), r.arms("beside and after left streams", evidence.Aborts, "during", "after"))
+		return worse(r.arms("before any stream was left", evidence.Aborts, "before"),
+			r.arms("beside and after left streams", evidence.Aborts, "during", "after"))
 	}
 	pooled := func(r *reading) answer {
 		good := r.arms("before any stream was left, and short ones alone", evidence.Aborts, "before")
@@ -224,9 +258,12 @@ func abortChannel() channel {
 		return a
 	}
 	return channel{
-		name: "aborts", says: "requests beside or after a left stream go wrong", reads: []string{evidence.Aborts}, symptom: pooled,
+		name: "aborts", says: "requests beside or after a left stream go wrong", reads: []string{evidence.Aborts},
+		symptom: pooled,
 		rules: []rule{{
-			class: "abort-damage", says: "a stream that its client left damages others", when: []clause{{"wrong beside or after a left stream, right before", pooled}},
+			class: "abort-damage", says: "a stream that its client left damages others", when: []clause{
+				{"wrong beside or after a left stream, right before", pooled},
+			},
 			splitter: "the same requests with no stream left are right",
 			next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "-np 1"},
 		}},
@@ -252,12 +289,23 @@ func ageChannel() channel {
 		return worse(early, late)
 	}
 	return channel{
-		name: "age", says: "short questions that were right at first go wrong later", reads: []string{evidence.Soak, evidence.Sanity}, symptom: drift,
+		name: "age", says: "short questions that were right at first go wrong later", reads: []string{
+			evidence.Soak, evidence.Sanity,
+		}, symptom: drift,
 		rules: []rule{{
-			class: "drift", says: "the more is served, the more is wrong", when: []clause{{"right at first, wrong late, alone", drift}},
+			class: "drift", says: "the more is served, the more is wrong", when: []clause{
+				{"right at first, wrong late, alone", drift},
+			},
 			splitter: "a restart: right again",
-			next:     Flag{SGLang: "restart, then --disable-radix-cache", VLLM: "restart, then --no-enable-prefix-caching", LlamaCpp: "restart, then -np 1"},
-			covers:   []string{"far", "warm", "fork", "turns", "ladder", "ladder-shared", "tools", "decode", "aborts", "evict", "sessions", "long", "sampling"},
+			next: Flag{
+				SGLang:   "restart, then --disable-radix-cache",
+				VLLM:     "restart, then --no-enable-prefix-caching",
+				LlamaCpp: "restart, then -np 1",
+			},
+			covers: []string{
+				"far", "warm", "fork", "turns", "ladder", "ladder-shared", "tools", "decode", "aborts", "evict", "sessions", "long",
+				"sampling",
+			},
 		}},
 	}
 }
@@ -283,7 +331,12 @@ func sessionsChannel() channel {
 				extreme++
 			}
 		}
-		a := answer{line: fmt.Sprintf("%d connections: %d always right, %d never, %d mixed", sessions, good, bad, sessions-good-bad), runs: runs, arms: sessions, p: 1}
+		a := answer{
+			line: fmt.Sprintf("%d connections: %d always right, %d never, %d mixed", sessions, good, bad, sessions-good-bad),
+			runs: runs,
+			arms: sessions,
+			p:    1,
+		}
 		if sessions < 6 {
 			return a
 		}
@@ -297,13 +350,18 @@ func sessionsChannel() channel {
 		return a
 	}
 	return channel{
-		name: "sessions", says: "some connections are always right and others never", reads: []string{evidence.Sessions}, symptom: split,
+		name: "sessions", says: "some connections are always right and others never", reads: []string{evidence.Sessions},
+		symptom: split,
 		rules: []rule{{
 			class: "bad-replica", says: "one of several replicas is broken; a connection stays with its replica", certain: true,
 			when:     []clause{{"connections fall into two groups", split}},
 			splitter: "each replica's own address",
-			next:     Flag{SGLang: "ask one worker behind the router directly (routed_dp_rank)", VLLM: "ask one replica directly (X-data-parallel-rank)", LlamaCpp: "ask one server directly, without the proxy"},
-			covers:   everythingBut("sessions"), drowns: true,
+			next: Flag{
+				SGLang:   "ask one worker behind the router directly (routed_dp_rank)",
+				VLLM:     "ask one replica directly (X-data-parallel-rank)",
+				LlamaCpp: "ask one server directly, without the proxy",
+			},
+			covers: everythingBut("sessions"), drowns: true,
 		}},
 	}
 }

@@ -13,7 +13,8 @@ func dropped(name string) func(r *reading) answer {
 		if !ok || text <= 0 {
 			return answer{line: "prompt_tokens were not reported", p: 1}
 		}
-		return r.number(evidence.Accounting, name, below(text/2), fmt.Sprintf("a text of %.0f tokens costs %%.0f as %s", text, name))
+		return r.number(evidence.Accounting, name, below(text/2),
+			fmt.Sprintf("a text of %.0f tokens costs %%.0f as %s", text, name))
 	}
 }
 
@@ -49,21 +50,42 @@ func templateChannel() channel {
 		symptom: anyOf(message, thoughts, bos),
 		rules: []rule{
 			{
-				class: "message-dropped", says: "the template leaves a message or the tools out", certain: true, alone: true, when: []clause{{"the text of a developer, late system or tool message costs no tokens", message}},
+				class: "message-dropped", says: "the template leaves a message or the tools out", certain: true, alone: true,
+				when: []clause{
+					{"the text of a developer, late system or tool message costs no tokens", message},
+				},
 				splitter: "prompt_tokens with and without that message",
-				next:     Flag{SGLang: "another --chat-template", VLLM: "another --chat-template", LlamaCpp: "--jinja with the model's own --chat-template-file"},
-				covers:   []string{"message"},
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+				covers: []string{"message"},
 			},
 			{
-				class: "reasoning-lost", says: "thoughts of earlier turns are not in the prompt (some templates mean to drop them)", certain: true, alone: true, when: []clause{{"the same text costs no tokens as earlier thoughts", thoughts}},
+				class: "reasoning-lost", says: "thoughts of earlier turns are not in the prompt (some templates mean to drop them)",
+				certain: true, alone: true, when: []clause{
+					{"the same text costs no tokens as earlier thoughts", thoughts},
+				},
 				splitter: "the other field name of the thoughts, and the template's own rule for them",
-				next:     Flag{SGLang: "--reasoning-parser of the model", VLLM: "--reasoning-parser of the model, and the field reasoning", LlamaCpp: "--reasoning-format deepseek"},
-				covers:   []string{"message"},
+				next: Flag{
+					SGLang:   "--reasoning-parser of the model",
+					VLLM:     "--reasoning-parser of the model, and the field reasoning",
+					LlamaCpp: "--reasoning-format deepseek",
+				},
+				covers: []string{"message"},
 			},
 			{
-				class: "bos", says: "the chat route begins with one token too many or too few", certain: true, alone: true, when: []clause{{"chat counts one token more or less than the tokenizer, raw text none", bos}},
+				class: "bos", says: "the chat route begins with one token too many or too few", certain: true, alone: true,
+				when: []clause{
+					{"chat counts one token more or less than the tokenizer, raw text none", bos},
+				},
 				splitter: "the raw completions route: right",
-				next:     Flag{SGLang: "another --chat-template", VLLM: "another --chat-template", LlamaCpp: "--override-kv tokenizer.ggml.add_bos_token=bool:false"},
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template",
+					LlamaCpp: "--override-kv tokenizer.ggml.add_bos_token=bool:false",
+				},
 			},
 		},
 	}
@@ -77,22 +99,37 @@ func turnsChannel() channel {
 		return g
 	}
 	open := func(r *reading) answer {
-		a := worse(r.arms("closed thoughts", evidence.Turns, "closed-think", "late-system", "plain"), r.arms("thoughts left open or cut", evidence.Turns, "open-think", "cut-think"))
+		a := worse(r.arms("closed thoughts", evidence.Turns, "closed-think", "late-system", "plain"),
+			r.arms("thoughts left open or cut", evidence.Turns, "open-think", "cut-think"))
 		return a
 	}
 	grow := func(r *reading) answer { return worse(good(r), r.arms("growing chats", evidence.Turns, "plain")) }
 	return channel{
-		name: "turns", says: "chats lose what one message keeps", reads: []string{evidence.Turns, evidence.Flat}, symptom: anyOf(open, grow),
+		name: "turns", says: "chats lose what one message keeps", reads: []string{evidence.Turns, evidence.Flat},
+		symptom: anyOf(open, grow),
 		rules: []rule{
 			{
-				class: "open-thought", says: "an earlier thought that is not closed hides the turns around it", when: []clause{{"chats with an open or cut thought lose facts, with a closed one they keep them", open}},
+				class: "open-thought", says: "an earlier thought that is not closed hides the turns around it", when: []clause{
+					{"chats with an open or cut thought lose facts, with a closed one they keep them", open},
+				},
 				splitter: "the same chat with the tag closed: right",
-				next:     Flag{SGLang: "--reasoning-parser of the model, so that thoughts are split off", VLLM: "--reasoning-parser of the model, so that thoughts are split off", LlamaCpp: "--reasoning-format deepseek"}, alone: true,
+				next: Flag{
+					SGLang:   "--reasoning-parser of the model, so that thoughts are split off",
+					VLLM:     "--reasoning-parser of the model, so that thoughts are split off",
+					LlamaCpp: "--reasoning-format deepseek",
+				}, alone: true,
 			},
 			{
-				class: "warm-forgets", says: "the reused part of a chat is not seen", when: []clause{{"growing chats lose what one message keeps", grow}, {"repeats with a proven hit are wrong", func(r *reading) answer { return worse(r.cold(), r.warm()) }}},
+				class: "warm-forgets", says: "the reused part of a chat is not seen", when: []clause{
+					{"growing chats lose what one message keeps", grow},
+					{"repeats with a proven hit are wrong", func(r *reading) answer { return worse(r.cold(), r.warm()) }},
+				},
 				splitter: "the first character changed: right again",
-				next:     Flag{SGLang: "--disable-radix-cache", VLLM: "--no-enable-prefix-caching", LlamaCpp: "cache_prompt false in the request"},
+				next: Flag{
+					SGLang:   "--disable-radix-cache",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "cache_prompt false in the request",
+				},
 			},
 		},
 	}

@@ -12,10 +12,13 @@ import (
 )
 
 // components are parts of engines that a class must not name.
-var components = []string{"kernel", "indexer", "scheduler", "radix", "backend", "quantis", "GEMM", "flash", "allocator", "NCCL", "page table"}
+var components = []string{
+	"kernel", "indexer", "scheduler", "radix", "backend", "quantis", "GEMM", "flash", "allocator", "NCCL", "page table",
+}
 
-// The table MUST be complete: every row says what it sees, what splits it from its rivals and what to flip, reads probes
-// that exist, and covers channels that exist; and every class of the catalogue of faults MUST have a row, noise aside.
+// The table MUST be complete: every row says what it sees, what splits it from its rivals and what to flip, reads
+// probes that exist, and covers channels that exist; and every class of the catalogue of faults MUST have a row, noise
+// aside.
 func TestTableIsComplete(t *testing.T) {
 	classes := Classes()
 	var channels []string

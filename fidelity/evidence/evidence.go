@@ -1,8 +1,10 @@
-// Package evidence is what probes measure and a diagnosis reads: arms with counts, and named numbers. It holds no judgement.
+// Package evidence is what probes measure and a diagnosis reads: arms with counts, and named numbers. It holds no
+// judgement.
 //
-// An arm is one way of asking (a length, a depth, warm, eight clients): how often it ran, how often the answer was right,
-// and the classes of the answers. An arm that did not run is not in the evidence; one that ran and got no answer has
-// Unmeasured. Probes (fidelity/probe) write it, the decision procedure (fidelity/diagnosis) reads it, the report shows it.
+// An arm is one way of asking (a length, a depth, warm, eight clients): how often it ran, how often the answer was
+// right, and the classes of the answers. An arm that did not run is not in the evidence; one that ran and got no answer
+// has Unmeasured. Probes (fidelity/probe) write it, the decision procedure (fidelity/diagnosis) reads it, the report
+// shows it.
 package evidence
 
 import (

@@ -17,7 +17,16 @@ func TestCounts(t *testing.T) {
 	s.Count(evidence.Length, "len-512", 512, "exact", true, true, "")
 	a, ok := s.Arm(evidence.Length, "len-2048")
 	assert.True(t, ok)
-	assert.Equal(t, evidence.Arm{Probe: evidence.Length, Name: "len-2048", At: 2048, Runs: 2, Right: 1, Classes: map[string]int{"exact": 1, "denial": 1}, Unmeasured: 1, Shows: []string{"there is none"}}, a)
+	assert.Equal(t, evidence.Arm{
+		Probe:      evidence.Length,
+		Name:       "len-2048",
+		At:         2048,
+		Runs:       2,
+		Right:      1,
+		Classes:    map[string]int{"exact": 1, "denial": 1},
+		Unmeasured: 1,
+		Shows:      []string{"there is none"},
+	}, a)
 	_, ok = s.Arm(evidence.Length, "len-4096")
 	assert.False(t, ok)
 	assert.Equal(t, "len-512", s.Of(evidence.Length)[0].Name)

@@ -5,28 +5,29 @@ package evidence
 const (
 	// Sanity (P0): short questions, cold, one at a time. Arms q0 to q4.
 	Sanity = "sanity"
-	// SelfNoise (P19): one short request again and again, while little has been served: what comes later is held against it.
-	// Arm facts; numbers distinct-texts, logprob-spread (nats).
+	// SelfNoise (P19): one short request again and again, while little has been served: what comes later is held against
+	// it. Arm facts; numbers distinct-texts, logprob-spread (nats).
 	SelfNoise = "self-noise"
 	// Accounting (P6): prompt tokens as the server reports them; no text is judged. Numbers: plain is the count of a short
 	// chat; text is what one added text costs inside a user message, word what one word does; system, developer,
-	// late-system, tools, reasoning, reasoning-content are what the same text costs there (about text, and a frame of a few
-	// tokens; near 0: dropped). tokenize and raw-tokenize: reported minus the tokenize route's count, for chats and raw texts.
-	// kept-<tokens>: reported over built for a prompt of that length; kept-least, kept-least-at, kept-least-tokens: the
-	// smallest of these, its length, and what was reported there. Words: counter.
+	// late-system, tools, reasoning, reasoning-content are what the same text costs there (about text, and a frame of a
+	// few tokens; near 0: dropped). tokenize and raw-tokenize: reported minus the tokenize route's count, for chats and
+	// raw texts. kept-<tokens>: reported over built for a prompt of that length; kept-least, kept-least-at,
+	// kept-least-tokens: the smallest of these, its length, and what was reported there. Words: counter.
 	Accounting = "accounting"
 	// Sampling (P22): temperature 1 and omitted fields. Numbers distinct-at-0, distinct-at-1, distinct-omitted, each of
-	// asked; thoughts-default, thoughts-on, thoughts-off, thoughts-effort-low, thoughts-effort-high (bytes). Arms explicit, omitted: a code with repeated digits.
+	// asked; thoughts-default, thoughts-on, thoughts-off, thoughts-effort-low, thoughts-effort-high (bytes). Arms
+	// explicit, omitted: a code with repeated digits.
 	Sampling = "sampling"
 	// Parity (P13): streamed against whole. Arms stream, whole; numbers differing, replacement-characters.
 	Parity = "parity"
-	// OverLimit (P17): codes at head, middle and tail. Arms <size>-head, -middle, -tail with size under (window - 64), over
-	// (+ 64), twice. Right: the code is given. Over the window class "too-long" is the sound answer; it is not Right. Arm together: three
-	// prompts of two fifths of the window at once. Numbers
-	// <size>-reported: prompt tokens; words <size>: what the server did (answered, refused, empty, error).
+	// OverLimit (P17): codes at head, middle and tail. Arms <size>-head, -middle, -tail with size under (window - 64),
+	// over (+ 64), twice. Right: the code is given. Over the window class "too-long" is the sound answer; it is not Right.
+	// Arm together: three prompts of two fifths of the window at once. Numbers <size>-reported: prompt tokens; words
+	// <size>: what the server did (answered, refused, empty, error).
 	OverLimit = "over-limit"
-	// Length (P1): needle at 10 % depth by length. Arms len-<tokens>, At tokens; numbers edge, edge-width where the answers fall
-	// from right to wrong for good, words cliffs: known causes of an edge there, joined by "; ".
+	// Length (P1): needle at 10 % depth by length. Arms len-<tokens>, At tokens; numbers edge, edge-width where the
+	// answers fall from right to wrong for good, words cliffs: known causes of an edge there, joined by "; ".
 	Length = "length-sweep"
 	// Depth (P2): over the edge. Arms depth-<percent>, tail-2048, tail-512, tail-128, tail-32; At percent. Number length.
 	Depth = "depth-sweep"
@@ -43,27 +44,27 @@ const (
 	// (arms distance-<tokens>); At tokens. Number held-distance, held-length.
 	Distance = "distance"
 	// Warm (P7): same bytes again, first character changed, extended by a turn. Arms cold, warm1 to warm3, first-changed,
-	// extended. Warm runs without a proven hit are unmeasured. Numbers prefixes, prefixes-bad (every warm answer wrong, cold one
-	// right), prefixes-mixed, hits-proven; words proof: cached-tokens or ttft.
+	// extended. Warm runs without a proven hit are unmeasured. Numbers prefixes, prefixes-bad (every warm answer wrong,
+	// cold one right), prefixes-mixed, hits-proven; words proof: cached-tokens or ttft.
 	Warm = "cold-warm"
-	// Fork (P8): one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; image-a, image-b: one text, two pictures. Number replays:
-	// answers that belong to an earlier request on the prefix.
+	// Fork (P8): one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; image-a, image-b: one text, two pictures. Number
+	// replays: answers that belong to an earlier request on the prefix.
 	Fork = "fork"
-	// Ladder (P9): clients. Arms n<clients>-<shared|unique>-<equal|unequal>-<short|long>, At clients. Class other-needle is
-	// the code of a request that was in flight.
+	// Ladder (P9): clients. Arms n<clients>-<shared|unique>-<equal|unequal>-<short|long>, At clients. Class other-needle
+	// is the code of a request that was in flight.
 	Ladder = "ladder"
 	// Soak (P10, disruptive): arms block-<k>, At requests before it.
 	Soak = "soak"
-	// LongAnswer (P11): counting aloud. Arms alone, after-long-prompt; numbers onset (items right before the first wrong one,
-	// smallest), loops, foreign-script, skipped (answers with each), early-end, asked.
+	// LongAnswer (P11): counting aloud. Arms alone, after-long-prompt; numbers onset (items right before the first wrong
+	// one, smallest), loops, foreign-script, skipped (answers with each), early-end, asked.
 	LongAnswer = "long-answer"
 	// Aborts (P12, disruptive): arms before, during, after.
 	Aborts = "aborts"
 	// Tools (P14): arms copy-stream, copy-whole, parallel, cut; numbers schema-errors, rate (calls that came, of asked).
 	Tools = "tools"
-	// Turns (P15): a growing chat. Arms plain, reasoning-content, reasoning, open-think, cut-think, closed-think, empty-content,
-	// tool-only, late-system; turn-<k> of plain by depth, At turns. In the two reasoning arms the fact stands in the thoughts:
-	// templates may drop these by design. Number turns.
+	// Turns (P15): a growing chat. Arms plain, reasoning-content, reasoning, open-think, cut-think, closed-think,
+	// empty-content, tool-only, late-system; turn-<k> of plain by depth, At turns. In the two reasoning arms the fact
+	// stands in the thoughts: templates may drop these by design. Number turns.
 	Turns = "turns"
 	// Flat (P16): the ledger's twin in one message, cold. Arms flat, flat-<k>, At turns.
 	Flat = "flatten"
@@ -84,7 +85,8 @@ const (
 // Order lists the probes in the order of a run.
 func Order() []string {
 	return []string{
-		Sanity, SelfNoise, Accounting, Parity, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork, Turns, Flat,
+		Sanity, SelfNoise, Accounting, Parity, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork,
+		Turns, Flat,
 		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Indexer, Evict, Aborts, Soak,
 	}
 }

@@ -27,7 +27,11 @@ func aborts() probe {
 			for i := range reps(t.r) {
 				before = append(before, unit{id: t.id("before/%d", i), steps: []step{t.survivor("before")}})
 				rest = append(rest,
-					unit{id: t.id("during/%d", i), together: true, steps: []step{t.leaver(0), t.leaver(1), t.survivor("during"), t.survivorOf("during", "b")}},
+					unit{
+						id:       t.id("during/%d", i),
+						together: true,
+						steps:    []step{t.leaver(0), t.leaver(1), t.survivor("during"), t.survivorOf("during", "b")},
+					},
 					unit{id: t.id("after/%d", i), steps: []step{t.leaver(0), t.survivor("after"), t.survivorOf("after", "b")}})
 			}
 			if _, err := t.take(ctx, before...); err != nil {
@@ -48,14 +52,17 @@ func (t *task) survivor(arm string) step { return t.survivorOf(arm, "a") }
 func (t *task) survivorOf(arm, which string) step {
 	return step{arm: arm, tokens: 250, make: func(_ context.Context, s salt) (ask, error) {
 		name, code := t.r.names(s, 1)[0], s.code(which)
-		return ask{chat: chat(t.r.private(s, 200, name, code, which) + t.r.asked(name)), judge: recall(truth(name, code))}, nil
+		return ask{chat: chat(t.r.private(s, 200, name, code, which) + t.r.asked(name)), judge: recall(truth(name, code))},
+			nil
 	}}
 }
 
 // leaver is a stream that is cut.
 func (t *task) leaver(i int) step {
 	return step{tokens: 400, make: func(_ context.Context, s salt) (ask, error) {
-		body := t.exact(s.word("leave", itoa(i))+". Write 300 words about the sea.", 400, map[string]any{"temperature": 0, "stream": true})
+		body := t.exact(s.word("leave", itoa(i))+". Write 300 words about the sea.", 400, map[string]any{
+			"temperature": 0, "stream": true,
+		})
 		return ask{once: true, leave: body}, nil
 	}}
 }

@@ -29,7 +29,9 @@ func forms(word string) []form {
 		return []endpoint.Message{ask, {Role: "assistant", Content: "ready", Thoughts: added, Field: field}, last}
 	}
 	tool := []any{map[string]any{"type": "function", "function": map[string]any{
-		"name": "save", "description": added, "parameters": map[string]any{"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}}},
+		"name": "save", "description": added, "parameters": map[string]any{
+			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}},
+		},
 	}}}
 	return []form{
 		{"plain", "", []endpoint.Message{ask}, nil},
@@ -67,7 +69,10 @@ func accountingRun(ctx context.Context, t *task) error {
 		// All forms have the same first word, so that their counts can be compared.
 		rs, err := t.take(ctx, one(t.id("%s", f.name), step{tokens: 60, make: func(_ context.Context, s salt) (ask, error) {
 			g := forms(salt{nonce: s.nonce}.word("accounting"))[i]
-			return ask{once: true, chat: endpoint.ChatRequest{Messages: g.messages, Tools: g.tools, Sampling: endpoint.Sampling{MaxTokens: 1}}}, nil
+			return ask{
+				once: true,
+				chat: endpoint.ChatRequest{Messages: g.messages, Tools: g.tools, Sampling: endpoint.Sampling{MaxTokens: 1}},
+			}, nil
 		}}))
 		if err != nil {
 			return err

@@ -113,5 +113,6 @@ func TestCounted(t *testing.T) {
 			assert.Positive(t, v.Numbers[c.sign], name)
 		}
 	}
-	assert.False(t, counted(endpoint.Answer{Text: list(1, 20), Finish: "length"}, 50).Measured, "a right list that was cut says nothing")
+	assert.False(t, counted(endpoint.Answer{Text: list(1, 20), Finish: "length"}, 50).Measured,
+		"a right list that was cut says nothing")
 }

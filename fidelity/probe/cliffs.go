@@ -19,7 +19,10 @@ func cliffs(k Known, window int) []cliff {
 		{1024, 32, "switch to another matrix kernel by batch size at 1024, or window 1024"},
 		{1450, 150, "switch of the prefill kernel near 1.3 to 1.6 thousand tokens"},
 		{2048, 48, "top-k 2048 of sparse attention, top-k 512 x ratio 4, a prefill step of 2048, or half a context of 4096"},
-		{4096, 96, "top-k 1024 x ratio 4, sliding window 4096, a page group of the index kernel, or a default context of 4096"},
+		{
+			4096, 96, "top-k 1024 x ratio 4, sliding window 4096, a page group of the index kernel, or a default context of " +
+				"4096",
+		},
 		{8192, 128, "prefill chunk of 8192, or a default context of 8192"},
 		{16384, 256, "prefill chunk of 16384"},
 		{32768, 512, "native length of 32768: RoPE scaling is not applied"},
@@ -33,7 +36,8 @@ func cliffs(k Known, window int) []cliff {
 		}
 	}
 	if k.TopK > 0 {
-		add(k.TopK*max(1, k.Ratio), k.TopK*max(1, k.Ratio)/20+16, "top-k %d x ratio %d as configured: sparse selection", k.TopK, max(1, k.Ratio))
+		add(k.TopK*max(1, k.Ratio), k.TopK*max(1, k.Ratio)/20+16, "top-k %d x ratio %d as configured: sparse selection",
+			k.TopK, max(1, k.Ratio))
 	}
 	add(k.Window, 16, "local window %d as configured: the far path is lost", k.Window)
 	for i := 1; k.Chunk > 0 && i <= 4; i++ {
@@ -51,8 +55,8 @@ func cliffs(k Known, window int) []cliff {
 	return out
 }
 
-// Cliffs lists the known causes of an edge at so many prompt tokens, measured to width tokens to either side. Chat frames
-// add some tokens to what an engine counts: 16 are allowed for. window 0 is unknown.
+// Cliffs lists the known causes of an edge at so many prompt tokens, measured to width tokens to either side. Chat
+// frames add some tokens to what an engine counts: 16 are allowed for. window 0 is unknown.
 func Cliffs(edge, width int, k Known, window int) []string {
 	var out []string
 	for _, c := range cliffs(k, window) {

@@ -9,7 +9,8 @@ import (
 	"github.com/assay-suite/assay/internal/needle"
 )
 
-// ttftTokens is the shortest prompt at which the time to the first token proves a hit, ttftDrop the fall that proves it.
+// ttftTokens is the shortest prompt at which the time to the first token proves a hit, ttftDrop the fall that proves
+// it.
 const (
 	ttftTokens = 4096
 	ttftDrop   = 3
@@ -66,7 +67,11 @@ func (t *task) warmUnit(i int) unit {
 			case "first-changed":
 				q.chat.Messages = user(otherFirst(p.Text))
 			case "extended":
-				q.chat.Messages = append(user(p.Text), endpoint.Message{Role: "assistant", Content: "One moment."}, endpoint.Message{Role: "user", Content: p.Text[max(0, question(p)):]})
+				q.chat.Messages = append(user(p.Text), endpoint.Message{Role: "assistant", Content: "One moment."},
+					endpoint.Message{
+						Role:    "user",
+						Content: p.Text[max(0, question(p)):],
+					})
 			}
 			q.chat.Stream = stream
 			return q, nil

@@ -14,9 +14,9 @@ const calibration = 300
 
 // prepare measures tokens a word once, so that prompts do not depend on the order of asking.
 //
-// Where the server has a tokenize route prompts are counted by it. Else lengths are estimated from the words: counting a
-// long prompt by the usage of a request would cost its whole prefill, and would believe a server that cuts
-// prompts. Exact lengths, where they matter, are then counted by usage.
+// Where the server has a tokenize route prompts are counted by it. Else lengths are estimated from the words: counting
+// a long prompt by the usage of a request would cost its whole prefill, and would believe a server that cuts prompts.
+// Exact lengths, where they matter, are then counted by usage.
 func (r *Runner) prepare(ctx context.Context) error {
 	r.rough = needle.Builder{Haystack: r.o.Haystack, Count: r.tokenize, Bucket: r.o.Bucket}
 	r.counter = "tokenize"

@@ -28,7 +28,8 @@ func cue() probe {
 					if t.r.edge > 0 && w.spec.Length > t.r.edge {
 						continue // no control of this kind is short enough
 					}
-					units = append(units, one(t.id("short-%s/%d", w.arm, i), t.r.needleStep("short-"+w.arm, float64(w.spec.Length), w.spec, w.form)))
+					units = append(units, one(t.id("short-%s/%d", w.arm, i),
+						t.r.needleStep("short-"+w.arm, float64(w.spec.Length), w.spec, w.form)))
 				}
 			}
 			_, err := t.take(ctx, units...)
@@ -60,7 +61,14 @@ func ways(r *Runner) []way {
 		arm  string
 		kind needle.Kind
 	}{
-		{"uuid", needle.UUID}, {"path", needle.Path}, {"phrase", needle.Phrase}, {"several", needle.Several}, {"nth", needle.Nth}, {"distractors", needle.Distractors},
+		{"uuid", needle.UUID},
+		{"path", needle.Path},
+		{"phrase", needle.Phrase},
+		{"several", needle.Several},
+		{"nth", needle.Nth},
+		{
+			"distractors", needle.Distractors,
+		},
 	} {
 		s := needle.Spec{Kind: k.kind}
 		if k.kind == needle.UUID || k.kind == needle.Path || k.kind == needle.Phrase {
@@ -73,10 +81,12 @@ func ways(r *Runner) []way {
 
 // verbatim begins the needle's own sentence.
 func verbatim(p needle.Prompt) (string, needle.Truth) {
-	return replaceQuestion(p, fmt.Sprintf("Complete with the code only: The access code for the %s archive is", p.Truth.Name)), p.Truth
+	return replaceQuestion(p, fmt.Sprintf("Complete with the code only: The access code for the %s archive is",
+		p.Truth.Name)), p.Truth
 }
 
 // paraphrase keeps the name and no other word of the needle's sentence.
 func paraphrase(p needle.Prompt) (string, needle.Truth) {
-	return replaceQuestion(p, fmt.Sprintf("Question: which five digits does somebody need at %s? Answer with only these digits.", p.Truth.Name)), p.Truth
+	return replaceQuestion(p, fmt.Sprintf("Question: which five digits does somebody need at %s? Answer with only these "+
+		"digits.", p.Truth.Name)), p.Truth
 }

@@ -30,7 +30,10 @@ func depthSweep() probe {
 			for i := range t.r.s.reps {
 				for _, d := range depths(t.r) {
 					arm := "depth-" + itoa(d)
-					units = append(units, one(t.id("%s/%d", arm, i), t.r.needleStep(arm, float64(d), needle.Spec{Length: n, Depth: float64(d) / 100}, nil)))
+					units = append(units, one(t.id("%s/%d", arm, i), t.r.needleStep(arm, float64(d), needle.Spec{
+						Length: n,
+						Depth:  float64(d) / 100,
+					}, nil)))
 				}
 				for _, w := range tails {
 					if w > n-64 {

@@ -11,8 +11,8 @@ import (
 // heldDistance is how far from the end the needle stands while the length changes.
 const heldDistance = 384
 
-// distance moves the length with the needle's distance from the end held, and the distance with the length held: a choice
-// of blocks fails by length, positions fail by distance.
+// distance moves the length with the needle's distance from the end held, and the distance with the length held: a
+// choice of blocks fails by length, positions fail by distance.
 func distance() probe {
 	return probe{
 		name: evidence.Distance,
@@ -25,16 +25,25 @@ func distance() probe {
 			long := r.over()
 			t.number("held-distance", heldDistance)
 			t.number("held-length", float64(long))
-			lengths := slices.DeleteFunc(slices.Clone(r.s.lengths), func(n int) bool { return n < 2*heldDistance || n > long*5/4 && n != r.s.longest })
+			lengths := slices.DeleteFunc(slices.Clone(r.s.lengths), func(n int) bool {
+				return n < 2*heldDistance || n > long*5/4 && n != r.s.longest
+			})
 			var units []unit
 			for i := range r.s.reps {
 				for _, n := range lengths {
 					arm := "length-" + itoa(n)
-					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(n), needle.Spec{Length: n, Placement: needle.JustInside, Window: heldDistance}, nil)))
+					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(n), needle.Spec{
+						Length:    n,
+						Placement: needle.JustInside,
+						Window:    heldDistance,
+					}, nil)))
 				}
 				for _, d := range farther(long) {
 					arm := "distance-" + itoa(d)
-					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(d), needle.Spec{Length: long, Depth: 1 - float64(d)/float64(long)}, nil)))
+					units = append(units, one(t.id("%s/%d", arm, i), r.needleStep(arm, float64(d), needle.Spec{
+						Length: long,
+						Depth:  1 - float64(d)/float64(long),
+					}, nil)))
 				}
 			}
 			_, err := t.take(ctx, units...)

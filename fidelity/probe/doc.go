@@ -3,8 +3,8 @@
 //
 // Claimed: the whole plan, an upper bound of requests and tokens, is known before anything is sent; prompts are a
 // function of seed, nonce and case, and begin with a word of the run, so that no cache answers for another run; an
-// answer that was all thoughts is asked for once more with four times the budget and is unmeasured after that; a run that
-// was killed goes on at the case that was in flight, which is asked again whole under another first word; a warm
+// answer that was all thoughts is asked for once more with four times the budget and is unmeasured after that; a run
+// that was killed goes on at the case that was in flight, which is asked again whole under another first word; a warm
 // answer counts only with proof of a hit.
 //
 // Not claimed: what the evidence means (fidelity/diagnosis), or that a planned token count is exact where the server

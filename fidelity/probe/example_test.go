@@ -19,7 +19,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	client, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Model: "scripted", Transport: engine.Transport()})
+	client, err := endpoint.New(endpoint.Options{
+		BaseURL:   "http://engine.test",
+		Model:     "scripted",
+		Transport: engine.Transport(),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,7 +38,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	runner, err := probe.New(probe.Options{Client: client, Survey: survey, Haystack: text, Budget: probe.Smoke, Nonce: "example", Only: []string{evidence.Warm}})
+	runner, err := probe.New(probe.Options{
+		Client:   client,
+		Survey:   survey,
+		Haystack: text,
+		Budget:   probe.Smoke,
+		Nonce:    "example",
+		Only:     []string{evidence.Warm},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

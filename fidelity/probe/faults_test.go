@@ -94,21 +94,29 @@ func wrongIn(probe string, prefixes ...string) func(evidence.Set) bool {
 
 func signs() map[string]sign {
 	return map[string]sign{
-		"head-cut":           smoke(kept(0.9), evidence.Length),
-		"middle-cut":         standard(kept(0.99), evidence.Length),
-		"overflow-swallowed": standard(func(e evidence.Set) bool { return edge(e) && class(e, evidence.Length, "", "empty") > 1 }, evidence.Length),
-		"window-split":       standard(wrongIn(evidence.OverLimit, "under", "together"), evidence.OverLimit),
-		"message-dropped":    smoke(func(e evidence.Set) bool { return dropped(e, "developer", "late-system", "tools") }, evidence.Accounting),
-		"reasoning-lost":     smoke(func(e evidence.Set) bool { return dropped(e, "reasoning", "reasoning-content") }, evidence.Accounting),
+		"head-cut":   smoke(kept(0.9), evidence.Length),
+		"middle-cut": standard(kept(0.99), evidence.Length),
+		"overflow-swallowed": standard(func(e evidence.Set) bool {
+			return edge(e) && class(e, evidence.Length, "", "empty") > 1
+		}, evidence.Length),
+		"window-split": standard(wrongIn(evidence.OverLimit, "under", "together"), evidence.OverLimit),
+		"message-dropped": smoke(func(e evidence.Set) bool { return dropped(e, "developer", "late-system", "tools") },
+			evidence.Accounting),
+		"reasoning-lost": smoke(func(e evidence.Set) bool { return dropped(e, "reasoning", "reasoning-content") },
+			evidence.Accounting),
 		"open-thought": smoke(func(e evidence.Set) bool {
 			return share(e, evidence.Turns, "open-think") < 0.5 && share(e, evidence.Turns, "closed-think") == 1
 		}, evidence.Turns),
 		"bos": smoke(func(e evidence.Set) bool {
 			return num(e, evidence.Accounting, "tokenize") != 0 && num(e, evidence.Accounting, "raw-tokenize") == 0
 		}, evidence.Accounting),
-		"generation-prompt": standard(func(e evidence.Set) bool { v, ok := e.Number(evidence.Tools, "rate"); return ok && v < 0.7 }, evidence.Tools),
+		"generation-prompt": standard(func(e evidence.Set) bool {
+			v, ok := e.Number(evidence.Tools, "rate")
+			return ok && v < 0.7
+		}, evidence.Tools),
 		"sparse-selection": smoke(func(e evidence.Set) bool {
-			return edge(e) && share(e, evidence.Cue, "verbatim") > share(e, evidence.Cue, "paraphrase") && share(e, evidence.Depth, "tail-32") == 1
+			return edge(e) && share(e, evidence.Cue, "verbatim") > share(e, evidence.Cue, "paraphrase") &&
+				share(e, evidence.Depth, "tail-32") == 1
 		}, evidence.Length, evidence.Depth, evidence.Cue),
 		"tail-only": smoke(func(e evidence.Set) bool {
 			return edge(e) && share(e, evidence.Depth, "depth-0") == 0 && share(e, evidence.Depth, "tail-32") == 1
@@ -119,20 +127,25 @@ func signs() map[string]sign {
 		"position-encoding": standard(func(e evidence.Set) bool {
 			return share(e, evidence.Distance, "distance") < 1 && share(e, evidence.Distance, "distance-256") == 1
 		}, evidence.Distance),
-		"chunk-seam": standard(func(e evidence.Set) bool { return edge(e) || num(e, evidence.Shift, "seam") > 0 }, evidence.Length, evidence.Shift),
-		"phase":      standard(func(e evidence.Set) bool { return num(e, evidence.Shift, "modulus") > 0 }, evidence.Shift),
+		"chunk-seam": standard(func(e evidence.Set) bool { return edge(e) || num(e, evidence.Shift, "seam") > 0 },
+			evidence.Length, evidence.Shift),
+		"phase": standard(func(e evidence.Set) bool { return num(e, evidence.Shift, "modulus") > 0 }, evidence.Shift),
 		"window-on-all-layers": smoke(func(e evidence.Set) bool {
 			return edge(e) && class(e, evidence.Length, "", "empty") > 0
 		}, evidence.Length),
-		"coarse-kv":       standard(func(e evidence.Set) bool { return class(e, evidence.Length, "", "near-miss") > 1 }, evidence.Length),
-		"warm-forgets":    smoke(warmBad, evidence.Warm),
-		"warm-junk":       smoke(warmBad, evidence.Warm),
-		"replay":          smoke(wrongIn(evidence.Fork, "b1", "b2"), evidence.Fork),
-		"key-collision":   standard(wrongIn(evidence.Fork, "image-b"), evidence.Fork),
-		"tier-restore":    disrupt(probe.Standard, wrongIn(evidence.Evict, "returned", "again"), evidence.Evict),
-		"poisoned-prefix": standard(func(e evidence.Set) bool { return num(e, evidence.Warm, "prefixes-bad") > 0 }, evidence.Warm),
-		"cross-talk":      disrupt(probe.Standard, func(e evidence.Set) bool { return class(e, evidence.Ladder, "n", "other-needle") > 0 }, evidence.Ladder),
-		"load-junk":       disrupt(probe.Standard, wrongIn(evidence.Ladder, "n32", "n4"), evidence.Ladder),
+		"coarse-kv": standard(func(e evidence.Set) bool { return class(e, evidence.Length, "", "near-miss") > 1 },
+			evidence.Length),
+		"warm-forgets":  smoke(warmBad, evidence.Warm),
+		"warm-junk":     smoke(warmBad, evidence.Warm),
+		"replay":        smoke(wrongIn(evidence.Fork, "b1", "b2"), evidence.Fork),
+		"key-collision": standard(wrongIn(evidence.Fork, "image-b"), evidence.Fork),
+		"tier-restore":  disrupt(probe.Standard, wrongIn(evidence.Evict, "returned", "again"), evidence.Evict),
+		"poisoned-prefix": standard(func(e evidence.Set) bool { return num(e, evidence.Warm, "prefixes-bad") > 0 },
+			evidence.Warm),
+		"cross-talk": disrupt(probe.Standard, func(e evidence.Set) bool {
+			return class(e, evidence.Ladder, "n", "other-needle") > 0
+		}, evidence.Ladder),
+		"load-junk": disrupt(probe.Standard, wrongIn(evidence.Ladder, "n32", "n4"), evidence.Ladder),
 		"unequal-batch": standard(func(e evidence.Set) bool {
 			return share(e, evidence.Ladder, "n2-unique-unequal") < 1 || share(e, evidence.Ladder, "n4-unique-unequal") < 1
 		}, evidence.Ladder),
@@ -143,14 +156,16 @@ func signs() map[string]sign {
 		"drift": disrupt(probe.Standard, func(e evidence.Set) bool {
 			return share(e, evidence.Soak, "block-0") == 1 && share(e, evidence.Soak, "block-9") < 1
 		}, evidence.Soak),
-		"late-degeneration": standard(func(e evidence.Set) bool { return num(e, evidence.LongAnswer, "loops") > 0 }, evidence.LongAnswer),
+		"late-degeneration": standard(func(e evidence.Set) bool { return num(e, evidence.LongAnswer, "loops") > 0 },
+			evidence.LongAnswer),
 		"speculation": standard(func(e evidence.Set) bool {
 			return num(e, evidence.Sampling, "distinct-at-1") == 1 || wrongIn(evidence.LongAnswer, "alone")(e)
 		}, evidence.Sampling, evidence.LongAnswer),
 		"dead-logits": smoke(func(e evidence.Set) bool {
 			return share(e, evidence.Sanity, "q") == 0 && e.Numbers["logprobs/spread"] == 0
 		}, evidence.Sanity, evidence.Logprobs),
-		"foreign-script":     standard(func(e evidence.Set) bool { return num(e, evidence.LongAnswer, "foreign-script") > 0 }, evidence.LongAnswer),
+		"foreign-script": standard(func(e evidence.Set) bool { return num(e, evidence.LongAnswer, "foreign-script") > 0 },
+			evidence.LongAnswer),
 		"special-token-leak": standard(wrongIn(evidence.Tools, "copy"), evidence.Tools),
 		"prompt-not-seen":    smoke(kept(0.01), evidence.Length),
 		"decode-path": standard(func(e evidence.Set) bool {
@@ -163,9 +178,11 @@ func signs() map[string]sign {
 			return share(e, evidence.Tools, "copy-whole") == 1 && wrongIn(evidence.Tools, "copy-stream", "parallel")(e)
 		}, evidence.Tools),
 		"wrong-finish": standard(wrongIn(evidence.Tools, "cut"), evidence.Tools),
-		"bad-replica":  standard(func(e evidence.Set) bool { return num(e, evidence.Sessions, "groups") == 2 }, evidence.Sessions),
+		"bad-replica": standard(func(e evidence.Set) bool { return num(e, evidence.Sessions, "groups") == 2 },
+			evidence.Sessions),
 		"hidden-sampling": smoke(func(e evidence.Set) bool {
-			return num(e, evidence.Sampling, "distinct-omitted") < num(e, evidence.Sampling, "distinct-at-1") || share(e, evidence.Sampling, "omitted") < share(e, evidence.Sampling, "explicit")
+			return num(e, evidence.Sampling, "distinct-omitted") < num(e, evidence.Sampling, "distinct-at-1") ||
+				share(e, evidence.Sampling, "omitted") < share(e, evidence.Sampling, "explicit")
 		}, evidence.Sampling),
 		"wrong-prompt": smoke(func(e evidence.Set) bool {
 			return edge(e) && class(e, evidence.Length, "", "filler-echo", "invented") > 0
@@ -174,7 +191,8 @@ func signs() map[string]sign {
 }
 
 func warmBad(e evidence.Set) bool {
-	return num(e, evidence.Warm, "prefixes-bad") > 0 && share(e, evidence.Warm, "cold") == 1 && share(e, evidence.Warm, "first-changed") == 1
+	return num(e, evidence.Warm, "prefixes-bad") > 0 && share(e, evidence.Warm, "cold") == 1 &&
+		share(e, evidence.Warm, "first-changed") == 1
 }
 
 func seeds() uint64 {
@@ -197,8 +215,8 @@ func smallest(k scripted.Kind) scripted.Params {
 	return out
 }
 
-// Each kind MUST show in the evidence of the probe that is meant for it, for parameters drawn from each seed, and not on a
-// healthy engine.
+// Each kind MUST show in the evidence of the probe that is meant for it, for parameters drawn from each seed, and not
+// on a healthy engine.
 func TestEveryFaultShows(t *testing.T) {
 	table := signs()
 	for _, k := range scripted.Kinds() {
@@ -225,7 +243,8 @@ func TestEveryFaultShows(t *testing.T) {
 					}
 					if e, drawn := run(k.Slug); !g.seen(e) {
 						missed++
-						t.Logf("seed %d: not seen: %s\nwrong: %s\nnumbers %v\nwords %v", seed, drawn, strings.Join(wrong(e), "\n"), e.Numbers, e.Words)
+						t.Logf("seed %d: not seen: %s\nwrong: %s\nnumbers %v\nwords %v", seed, drawn, strings.Join(wrong(e), "\n"),
+							e.Numbers, e.Words)
 					}
 				})
 			}

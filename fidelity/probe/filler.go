@@ -40,7 +40,10 @@ func (r *Runner) names(s salt, n int) []string {
 // private is a prompt of about so many tokens with one needle in its middle, without a counter.
 func (r *Runner) private(s salt, tokens int, name, code string, parts ...string) string {
 	half := max(8, (tokens-50)/2)
-	return strings.Join([]string{s.word(parts...) + ".", r.filler(s, half, append(parts, "a")...), needle.Sentence(name, code), r.filler(s, half, append(parts, "b")...)}, r.sep())
+	return strings.Join([]string{
+		s.word(parts...) + ".", r.filler(s, half, append(parts, "a")...), needle.Sentence(name, code),
+		r.filler(s, half, append(parts, "b")...),
+	}, r.sep())
 }
 
 // sep stands between sentences: the agent's register is lines, of which many end in no stop.

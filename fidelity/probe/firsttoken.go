@@ -23,9 +23,13 @@ func firstToken() probe {
 			var units []unit
 			for i := range reps(t.r) {
 				for _, arm := range []string{"one-word", "late"} {
-					units = append(units, one(t.id("%s/%d", arm, i), step{arm: arm, tokens: 150 + 2*lateWords, make: func(_ context.Context, s salt) (ask, error) {
-						return t.r.lateAsk(s, arm == "late"), nil
-					}}))
+					units = append(units, one(t.id("%s/%d", arm, i), step{
+						arm:    arm,
+						tokens: 150 + 2*lateWords,
+						make: func(_ context.Context, s salt) (ask, error) {
+							return t.r.lateAsk(s, arm == "late"), nil
+						},
+					}))
 				}
 			}
 			_, err := t.take(ctx, units...)
@@ -38,9 +42,13 @@ func (r *Runner) lateAsk(s salt, late bool) ask {
 	name, code := r.names(s, 1)[0], s.code()
 	text := r.private(s, 120, name, code)
 	if !late {
-		return ask{chat: chat(text + r.sep() + "Which archive has the code " + code + "? Answer with only the name."), judge: holds(name)}
+		return ask{
+			chat:  chat(text + r.sep() + "Which archive has the code " + code + "? Answer with only the name."),
+			judge: holds(name),
+		}
 	}
-	q := chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), lateWords, name))
+	q := chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), lateWords,
+		name))
 	q.MaxTokens = 4 * lateWords
 	return ask{chat: q, judge: holds(code)}
 }

@@ -16,11 +16,18 @@ func flatten() probe {
 			var units []unit
 			for i := range ledgers(t.r) {
 				for k := range depth(t.r) {
-					units = append(units, one(t.id("%d/%d", i, k+1), step{arm: "flat", tokens: (k+1)*(turnTokens+40) + 60, make: func(_ context.Context, s salt) (ask, error) {
-						b := t.r.book(s, depth(t.r))
-						j := b.asks(k + 1)
-						return ask{chat: chat(s.word() + ". " + strings.Join(b.texts[:k+1], t.r.sep()) + t.r.asked(b.names[j])), judge: b.judge(j)}, nil
-					}}))
+					units = append(units, one(t.id("%d/%d", i, k+1), step{
+						arm:    "flat",
+						tokens: (k+1)*(turnTokens+40) + 60,
+						make: func(_ context.Context, s salt) (ask, error) {
+							b := t.r.book(s, depth(t.r))
+							j := b.asks(k + 1)
+							return ask{
+								chat:  chat(s.word() + ". " + strings.Join(b.texts[:k+1], t.r.sep()) + t.r.asked(b.names[j])),
+								judge: b.judge(j),
+							}, nil
+						},
+					}))
 				}
 			}
 			rss, err := t.take(ctx, units...)

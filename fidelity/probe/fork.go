@@ -29,7 +29,8 @@ func fork() probe {
 			replays := 0
 			for _, rs := range rss {
 				for i, v := range rs {
-					if i%2 == 1 && len(rs) == 4 && v.Measured && !v.Right && (v.Class == string(needle.OtherCode) || v.Hash == rs[i-1].Hash) {
+					if i%2 == 1 && len(rs) == 4 && v.Measured && !v.Right &&
+						(v.Class == string(needle.OtherCode) || v.Hash == rs[i-1].Hash) {
 						replays++
 					}
 				}
@@ -95,7 +96,10 @@ func (t *task) pictures(i int) unit {
 				return ask{}, err
 			}
 			text := s.word() + ". " + t.r.filler(s, 200) + t.r.sep() + "What does the image show? Answer with its colour only."
-			parts := []any{map[string]any{"type": "text", "text": text}, map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}}}
+			parts := []any{
+				map[string]any{"type": "text", "text": text},
+				map[string]any{"type": "image_url", "image_url": map[string]any{"url": url}},
+			}
 			body := t.exact("", answerBudget, map[string]any{"temperature": 0})
 			body["messages"] = []any{map[string]any{"role": "user", "content": parts}}
 			return ask{once: true, post: body, judge: func(a endpoint.Answer) Verdict {

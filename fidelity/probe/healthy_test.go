@@ -72,10 +72,12 @@ func TestHealthy(t *testing.T) {
 		}
 		for name, want := range map[string]float64{
 			"accounting/tokenize": 0, "accounting/raw-tokenize": 0, "accounting/kept-least": 1, "accounting/word": 1,
-			"parity/differing": 0, "parity/replacement-characters": 0, "self-noise/distinct-texts": 1, "self-noise/logprob-spread": 0,
-			"sampling/distinct-at-0": 1, "sampling/distinct-at-1": 6, "sampling/distinct-omitted": 6, "sampling/asked": 6,
-			"cold-warm/prefixes-bad": 0, "cold-warm/prefixes-mixed": 0, "fork/replays": 0, "tools/rate": 1, "tools/schema-errors": 0,
-			"long-answer/loops": 0, "long-answer/skipped": 0, "long-answer/foreign-script": 0, "sessions/groups": 1,
+			"parity/differing": 0, "parity/replacement-characters": 0, "self-noise/distinct-texts": 1,
+			"self-noise/logprob-spread": 0,
+			"sampling/distinct-at-0":    1, "sampling/distinct-at-1": 6, "sampling/distinct-omitted": 6, "sampling/asked": 6,
+			"cold-warm/prefixes-bad": 0, "cold-warm/prefixes-mixed": 0, "fork/replays": 0, "tools/rate": 1,
+			"tools/schema-errors": 0,
+			"long-answer/loops":   0, "long-answer/skipped": 0, "long-answer/foreign-script": 0, "sessions/groups": 1,
 			"logprobs/prefill-decode-difference": 0,
 		} {
 			got, ok := set.Numbers[name]
@@ -99,7 +101,10 @@ func TestControls(t *testing.T) {
 				s := serve(t, scripted.Options{Control: control, Window: 4096})
 				set := s.run(t, func(o *probe.Options) {
 					if seeds() == 1 {
-						o.Only = []string{evidence.Sanity, evidence.Accounting, evidence.Parity, evidence.Sampling, evidence.Length, evidence.Warm, evidence.Fork, evidence.Turns, evidence.Ladder}
+						o.Only = []string{
+							evidence.Sanity, evidence.Accounting, evidence.Parity, evidence.Sampling, evidence.Length, evidence.Warm,
+							evidence.Fork, evidence.Turns, evidence.Ladder,
+						}
 					}
 				})
 				if control == scripted.WeakModel {

@@ -118,7 +118,9 @@ func (t *task) selected(l layout) step {
 	}}
 }
 
-func (t *task) selections(ctx context.Context, c *endpoint.Client, text string, keep int) ([]int32, int, endpoint.Exchange, error) {
+func (t *task) selections(ctx context.Context, c *endpoint.Client, text string, keep int) ([]int32, int,
+	endpoint.Exchange, error,
+) {
 	var out []int32
 	total := 0
 	x, err := c.PostStream(ctx, "/generate", map[string]any{

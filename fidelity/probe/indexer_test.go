@@ -56,14 +56,17 @@ func TestReadSelections(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", `{"meta_info":{"indexer_topk":null}}`, `{"meta_info":{"indexer_topk":"AAAA"}}`, `{"indexer_topk":"!!!!"}`, `"indexer_topk"`} {
+	for _, bad := range []string{
+		"", `{"meta_info":{"indexer_topk":null}}`, `{"meta_info":{"indexer_topk":"AAAA"}}`, `{"indexer_topk":"!!!!"}`,
+		`"indexer_topk"`,
+	} {
 		_, _, err := readSelections(strings.NewReader(bad), -1)
 		assert.Error(t, err, bad)
 	}
 }
 
-// rowsOf is what an engine of some layers gives for n tokens: row i selects at most topk of the entries of its tokens so
-// far, the chosen ones first.
+// rowsOf is what an engine of some layers gives for n tokens: row i selects at most topk of the entries of its tokens
+// so far, the chosen ones first.
 func rowsOf(n, layers, topk, unit int, first func(layer, row int) int) []int32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []int32
@@ -131,19 +134,35 @@ func (n native) RoundTrip(r *http.Request) (*http.Response, error) {
 				needleAt = i / 4
 			}
 		}
-		out = map[string]any{"text": " ok", "meta_info": map[string]any{"indexer_topk": encode(rowsOf(len(words), 2, 24, 4, func(layer, _ int) int {
-			if layer == 0 {
-				return needleAt
-			}
-			return -1
-		}))}}
+		out = map[string]any{
+			"text": " ok", "meta_info": map[string]any{
+				"indexer_topk": encode(rowsOf(len(words), 2, 24, 4, func(layer, _ int) int {
+					if layer == 0 {
+						return needleAt
+					}
+					return -1
+				})),
+			},
+		}
 	case "/tokenize":
-		out = map[string]any{"count": len(tokensOf(in.Prompt)), "tokens": make([]int, len(tokensOf(in.Prompt))), "max_model_len": 4096}
+		out = map[string]any{
+			"count": len(tokensOf(in.Prompt)), "tokens": make([]int, len(tokensOf(in.Prompt))), "max_model_len": 4096,
+		}
 	default:
-		return &http.Response{StatusCode: http.StatusNotFound, Body: io.NopCloser(strings.NewReader("{}")), Header: http.Header{}, Request: r}, nil
+		return &http.Response{
+			StatusCode: http.StatusNotFound,
+			Body:       io.NopCloser(strings.NewReader("{}")),
+			Header:     http.Header{},
+			Request:    r,
+		}, nil
 	}
 	data, err := json.Marshal(out)
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(data)), Header: http.Header{"Content-Type": {"application/json"}}, Request: r}, err
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Body:       io.NopCloser(bytes.NewReader(data)),
+		Header:     http.Header{"Content-Type": {"application/json"}},
+		Request:    r,
+	}, err
 }
 
 func TestIndexer(t *testing.T) {
@@ -151,7 +170,13 @@ func TestIndexer(t *testing.T) {
 	require.NoError(t, err)
 	h, err := needle.Open("generated", 3, 20_000)
 	require.NoError(t, err)
-	s := endpoint.Survey{Preflight: endpoint.Preflight{Model: "m", Window: endpoint.Count{N: 4096, Known: true}, Features: []endpoint.Feature{{Name: "indexer-topk", State: endpoint.Supported}}}}
+	s := endpoint.Survey{
+		Preflight: endpoint.Preflight{
+			Model:    "m",
+			Window:   endpoint.Count{N: 4096, Known: true},
+			Features: []endpoint.Feature{{Name: "indexer-topk", State: endpoint.Supported}},
+		},
+	}
 	r, err := New(Options{Client: c, Survey: s, Haystack: h, Budget: Smoke, Nonce: "n", Only: []string{evidence.Indexer}})
 	require.NoError(t, err)
 	set, err := r.Run(t.Context())

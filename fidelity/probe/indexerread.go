@@ -51,14 +51,15 @@ func readSelections(r io.Reader, keep int) (kept []int32, total int, err error) 
 	return kept, total, nil
 }
 
-// seek reads up to a key of the JSON text, which no string of it can hold unescaped, and behind the quote that opens its
-// value.
+// seek reads up to a key of the JSON text, which no string of it can hold unescaped, and behind the quote that opens
+// its value.
 func seek(in *bufio.Reader, key string) error {
 	matched, escaped := 0, false
 	for {
 		c, err := in.ReadByte()
 		if err != nil {
-			return fmt.Errorf("the answer has no indexer_topk: start the server with --enable-return-indexer-topk: %w", noEOF(err))
+			return fmt.Errorf("the answer has no indexer_topk: start the server with --enable-return-indexer-topk: %w",
+				noEOF(err))
 		}
 		switch {
 		case c == key[matched] && (matched > 0 || !escaped):
@@ -141,7 +142,8 @@ func prove(all []int32, rows int) (layout, error) {
 		}
 	}
 	if l.layers == 0 || len(row)%l.layers != 0 {
-		return layout{}, fmt.Errorf("the last row of %d entries names the first one %d times: not all is selected", len(row), l.layers)
+		return layout{}, fmt.Errorf("the last row of %d entries names the first one %d times: not all is selected", len(row),
+			l.layers)
 	}
 	l.topk = len(row) / l.layers
 	most := int32(-1)
@@ -159,10 +161,12 @@ func prove(all []int32, rows int) (layout, error) {
 			high = max(high, v)
 		}
 		if len(seen) != int(high)+1 {
-			return layout{}, fmt.Errorf("layer %d selects %d of %d entries of a short prompt: units are unproven", i, len(seen), high+1)
+			return layout{}, fmt.Errorf("layer %d selects %d of %d entries of a short prompt: units are unproven", i, len(seen),
+				high+1)
 		}
 		if i > 0 && high != most {
-			return layout{}, fmt.Errorf("layers select %d and %d entries of one short prompt: units are unproven", most+1, high+1)
+			return layout{}, fmt.Errorf("layers select %d and %d entries of one short prompt: units are unproven", most+1,
+				high+1)
 		}
 		most = high
 	}

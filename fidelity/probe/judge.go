@@ -40,8 +40,8 @@ func holds(want ...string) func(endpoint.Answer) Verdict {
 	}
 }
 
-// word is a word that no vocabulary has, drawn from the salt and the parts: the first characters of a prompt that is to be
-// new to every cache.
+// word is a word that no vocabulary has, drawn from the salt and the parts: the first characters of a prompt that is to
+// be new to every cache.
 func (s salt) word(parts ...string) string {
 	h := s.hash(parts...)
 	var b strings.Builder

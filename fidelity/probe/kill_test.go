@@ -15,8 +15,8 @@ import (
 // victim names the ledger of the process that is killed.
 const victim = "PROBE_TEST_VICTIM"
 
-// A process that is killed with SIGKILL in the middle of a run MUST leave a ledger from which the next one goes on: whole
-// answers, each case counted once, the evidence of a run in one piece.
+// A process that is killed with SIGKILL in the middle of a run MUST leave a ledger from which the next one goes on:
+// whole answers, each case counted once, the evidence of a run in one piece.
 func TestKilled(t *testing.T) {
 	if path, ok := os.LookupEnv(victim); ok {
 		ledgerRun(t, path)
@@ -39,7 +39,8 @@ func TestKilled(t *testing.T) {
 	require.NoError(t, err)
 	got, asked := ledgerRun(t, path)
 	assert.Equal(t, want, got)
-	assert.LessOrEqual(t, asked, all-bytes.Count(left, []byte("\n"))+3*6, "at most three cases, of six answers each, were in flight")
+	assert.LessOrEqual(t, asked, all-bytes.Count(left, []byte("\n"))+3*6,
+		"at most three cases, of six answers each, were in flight")
 	now, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.True(t, bytes.HasPrefix(now, left[:bytes.LastIndexByte(left, '\n')+1]), "nothing that was written is lost")

@@ -27,7 +27,12 @@ func rungs(b Budget) []rung {
 		}
 		return out
 	}
-	return []rung{{"unique", "equal", "short"}, {"unique", "unequal", "short"}, {"shared", "equal", "short"}, {"unique", "equal", "long"}}
+	return []rung{
+		{"unique", "equal", "short"},
+		{"unique", "unequal", "short"},
+		{"shared", "equal", "short"},
+		{"unique", "equal", "long"},
+	}
 }
 
 const (
@@ -85,9 +90,14 @@ func (t *task) rungUnit(n int, g rung, round int) unit {
 	arm := fmt.Sprintf("n%d-%s-%s-%s", n, g.prefix, g.size, g.answer)
 	u := unit{id: t.id("%s/%d", arm, round), together: true}
 	for i := range n {
-		u.steps = append(u.steps, step{arm: arm, at: float64(n), tokens: 2*rungTokens + 2*rungWords, make: func(_ context.Context, s salt) (ask, error) {
-			return t.r.rungAsk(s, n, i, g), nil
-		}})
+		u.steps = append(u.steps, step{
+			arm:    arm,
+			at:     float64(n),
+			tokens: 2*rungTokens + 2*rungWords,
+			make: func(_ context.Context, s salt) (ask, error) {
+				return t.r.rungAsk(s, n, i, g), nil
+			},
+		})
 	}
 	return u
 }
@@ -116,7 +126,8 @@ func (r *Runner) rungAsk(s salt, n, i int, g rung) ask {
 	}
 	q := chat(text + r.asked(name))
 	if g.answer == "long" {
-		q = chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), rungWords, name))
+		q = chat(fmt.Sprintf("%s%sWrite %d words about the sea, then the access code for %s.", text, r.sep(), rungWords,
+			name))
 		q.MaxTokens = 2 * answerBudget
 	}
 	judge := recall(needle.Truth{Name: name, Code: code, Others: others})

@@ -96,7 +96,8 @@ func (l *ledger) read(data []byte, path string, h *head) error {
 		want := *h
 		want.Nonce = first.Nonce
 		if first != want {
-			return fmt.Errorf("probe ledger %q is of another run (%+v, this one is %+v): give the same seed, budget, model and text, or another file", path, first, want)
+			return fmt.Errorf("probe ledger %q is of another run (%+v, this one is %+v): give the same seed, budget, model "+
+				"and text, or another file", path, first, want)
 		}
 		h.Nonce = first.Nonce
 		l.epoch++

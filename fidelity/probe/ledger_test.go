@@ -47,8 +47,8 @@ func ledgerRun(t testing.TB, path string) (evidence.Set, int) {
 	return s.run(t, nil), w.n
 }
 
-// A run that was killed anywhere MUST go on at the cases in flight: nothing that was answered is lost or asked again, and
-// the evidence is that of a run in one piece.
+// A run that was killed anywhere MUST go on at the cases in flight: nothing that was answered is lost or asked again,
+// and the evidence is that of a run in one piece.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "answers.jsonl")
@@ -62,7 +62,9 @@ func TestResume(t *testing.T) {
 	for _, l := range lines[1:] {
 		steps[caseOf(t, l)]++
 	}
-	for _, cut := range []int{len(lines[0]) + 3, len(whole) / 3, len(whole) / 2, len(whole)*4/5 + 1, len(whole) - 1, len(whole)} {
+	for _, cut := range []int{
+		len(lines[0]) + 3, len(whole) / 3, len(whole) / 2, len(whole)*4/5 + 1, len(whole) - 1, len(whole),
+	} {
 		require.NoError(t, os.WriteFile(path, whole[:cut], 0o644))
 		done := 0
 		have := map[string]int{}

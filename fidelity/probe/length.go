@@ -130,9 +130,9 @@ func (t *task) recheck(ctx context.Context, n int, round string) (float64, error
 	return share, nil
 }
 
-// bracket finds the two lengths between which the answers fall from right (this one and each shorter one 2 of 3) to wrong
-// (half at most, and half of all that are longer still). What lies between them is a slope. There is none where they do
-// not fall for good: that is no cliff. A lottery beyond the edge may win some.
+// bracket finds the two lengths between which the answers fall from right (this one and each shorter one 2 of 3) to
+// wrong (half at most, and half of all that are longer still). What lies between them is a slope. There is none where
+// they do not fall for good: that is no cliff. A lottery beyond the edge may win some.
 func bracket(points []point) (lo, hi int, ok bool) {
 	i := slices.IndexFunc(points, func(p point) bool { return p.share <= 0.5 })
 	j := slices.IndexFunc(points, func(p point) bool { return p.share < 0.66 })

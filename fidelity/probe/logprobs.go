@@ -8,7 +8,8 @@ import (
 	"github.com/assay-suite/assay/internal/endpoint"
 )
 
-// logprobs looks at the log-probabilities of one free answer, and of the same tokens as a prompt, where the server echoes.
+// logprobs looks at the log-probabilities of one free answer, and of the same tokens as a prompt, where the server
+// echoes.
 func logprobs() probe {
 	return probe{
 		name: evidence.Logprobs,
@@ -34,7 +35,8 @@ func logprobs() probe {
 				t.number("spread", v)
 			}
 			switch {
-			case t.r.o.Survey.Identity.Kind == endpoint.KindSGLang && t.r.o.Survey.State("prompt-logprobs") == endpoint.Supported:
+			case t.r.o.Survey.Identity.Kind == endpoint.KindSGLang &&
+				t.r.o.Survey.State("prompt-logprobs") == endpoint.Supported:
 				return t.rescore(ctx, t.nativeScore)
 			case t.r.o.Survey.State("echo") == endpoint.Supported:
 				return t.rescore(ctx, t.echoScore)
@@ -93,16 +95,31 @@ func (t *task) echoScore(i int) unit {
 	fine := Verdict{Class: string(endpoint.OK), Right: true, Measured: true}
 	u.steps = append(u.steps, step{tokens: 200, make: func(_ context.Context, s salt) (ask, error) {
 		prompt = t.scored(s)
-		return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt, Sampling: endpoint.Sampling{MaxTokens: scoredTokens, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
-			first = a
-			return fine
-		}}, nil
+		return ask{
+			once: true,
+			raw: &endpoint.CompletionRequest{
+				Prompt:   prompt,
+				Sampling: endpoint.Sampling{MaxTokens: scoredTokens, TopLogprobs: 1},
+			},
+			judge: func(a endpoint.Answer) Verdict {
+				first = a
+				return fine
+			},
+		}, nil
 	}}, step{tokens: 250, make: func(context.Context, salt) (ask, error) {
-		return ask{once: true, raw: &endpoint.CompletionRequest{Prompt: prompt + first.Content, Echo: true, Sampling: endpoint.Sampling{MaxTokens: 1, TopLogprobs: 1}}, judge: func(a endpoint.Answer) Verdict {
-			v := fine
-			v.Numbers = compared(first.Tokens, a.Tokens)
-			return v
-		}}, nil
+		return ask{
+			once: true,
+			raw: &endpoint.CompletionRequest{
+				Prompt:   prompt + first.Content,
+				Echo:     true,
+				Sampling: endpoint.Sampling{MaxTokens: 1, TopLogprobs: 1},
+			},
+			judge: func(a endpoint.Answer) Verdict {
+				v := fine
+				v.Numbers = compared(first.Tokens, a.Tokens)
+				return v
+			},
+		}, nil
 	}})
 	return u
 }

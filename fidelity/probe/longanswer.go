@@ -45,15 +45,19 @@ func longAnswer() probe {
 					if arm != "alone" {
 						tokens = after(t.r)
 					}
-					units = append(units, one(t.id("%s/%d", arm, i), step{arm: arm, tokens: tokens + 5*n, make: func(_ context.Context, s salt) (ask, error) {
-						text := s.word() + ". "
-						if arm != "alone" {
-							text += t.r.filler(s, tokens-60) + t.r.sep()
-						}
-						q := chat(fmt.Sprintf("%sCount from 1 to %d, one number a line, and write nothing else.", text, n))
-						q.MaxTokens = 5 * n
-						return ask{chat: q, once: true, judge: func(a endpoint.Answer) Verdict { return counted(a, n) }}, nil
-					}}))
+					units = append(units, one(t.id("%s/%d", arm, i), step{
+						arm:    arm,
+						tokens: tokens + 5*n,
+						make: func(_ context.Context, s salt) (ask, error) {
+							text := s.word() + ". "
+							if arm != "alone" {
+								text += t.r.filler(s, tokens-60) + t.r.sep()
+							}
+							q := chat(fmt.Sprintf("%sCount from 1 to %d, one number a line, and write nothing else.", text, n))
+							q.MaxTokens = 5 * n
+							return ask{chat: q, once: true, judge: func(a endpoint.Answer) Verdict { return counted(a, n) }}, nil
+						},
+					}))
 				}
 			}
 			rss, err := t.take(ctx, units...)

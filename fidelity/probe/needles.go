@@ -23,7 +23,9 @@ func (r *Runner) spec(s salt, n needle.Spec) needle.Spec {
 }
 
 // needleStep is a step that asks for a needle; form changes the prompt, nil for none.
-func (r *Runner) needleStep(arm string, at float64, n needle.Spec, form func(p needle.Prompt) (string, needle.Truth)) step {
+func (r *Runner) needleStep(arm string, at float64, n needle.Spec,
+	form func(p needle.Prompt) (string, needle.Truth),
+) step {
 	return step{arm: arm, at: at, tokens: n.Length, make: func(ctx context.Context, s salt) (ask, error) {
 		p, err := r.rough.Build(ctx, r.spec(s, n))
 		if err != nil {

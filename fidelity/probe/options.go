@@ -32,17 +32,21 @@ type Known struct {
 
 // Options configure New.
 type Options struct {
-	Client   *endpoint.Client                             // with the model set
-	Survey   endpoint.Survey                              // of that client; a zero one leaves out what needs a capability
-	Fresh    func() (*endpoint.Client, error)             // a client with a connection of its own; nil leaves out the probe of sessions
-	Haystack *needle.Haystack                             // text around the needles
-	Bucket   func(word string) int                        // as in needle.Builder, for tokenizers that confuse words; nil: none
-	Budget   Budget                                       // empty: standard
-	Seed     uint64                                       // another seed is another set of questions
-	Nonce    string                                       // differs between runs; required, unless the ledger has one
-	Parallel int                                          // cases at once, 1 to 4; 0 means 1
-	Disrupt  bool                                         // allows what may disturb other users: floods, aborts, soaks, more than four clients
-	TokenCap int                                          // prompt and answer tokens after which no further case is begun; 0: none
+	Client *endpoint.Client // with the model set
+	Survey endpoint.Survey  // of that client; a zero one leaves out what needs a capability
+	// a client with a connection of its own; nil leaves out the probe of sessions
+	Fresh    func() (*endpoint.Client, error)
+	Haystack *needle.Haystack // text around the needles
+	// as in needle.Builder, for tokenizers that confuse words; nil: none
+	Bucket   func(word string) int
+	Budget   Budget // empty: standard
+	Seed     uint64 // another seed is another set of questions
+	Nonce    string // differs between runs; required, unless the ledger has one
+	Parallel int    // cases at once, 1 to 4; 0 means 1
+	// allows what may disturb other users: floods, aborts, soaks, more than four clients
+	Disrupt bool
+	// prompt and answer tokens after which no further case is begun; 0: none
+	TokenCap int
 	Known    Known                                        //
 	Only     []string                                     // probes to run; nil: all
 	Ledger   string                                       // file of answers, for resuming; empty: none
@@ -73,7 +77,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("probe: budget %q is unknown: use %q, %q or %q", string(o.Budget), Smoke, Standard, Full)
 	}
 	if o.Parallel < 0 || o.Parallel > maxParallel {
-		return fmt.Errorf("probe: %d cases at once, want 1 to %d: more would measure the server's batching", o.Parallel, maxParallel)
+		return fmt.Errorf("probe: %d cases at once, want 1 to %d: more would measure the server's batching", o.Parallel,
+			maxParallel)
 	}
 	o.Parallel = max(1, o.Parallel)
 	known := map[string]bool{}

@@ -30,7 +30,8 @@ func overLimit() probe {
 			case w.N > tooDear && r.o.Budget != Full:
 				return fmt.Sprintf("a window of %d tokens is filled in budget full only", w.N)
 			case r.o.Haystack.Units() < w.N:
-				return fmt.Sprintf("the text of %d words is too short for the window of %d tokens: take the generated one", r.o.Haystack.Units(), w.N)
+				return fmt.Sprintf("the text of %d words is too short for the window of %d tokens: take the generated one",
+					r.o.Haystack.Units(), w.N)
 			}
 			return ""
 		},
@@ -53,19 +54,24 @@ func overLimit() probe {
 	}
 }
 
-// share asks three prompts of two fifths of the window at once: each fits, and all together do where each has a window of
-// its own.
+// share asks three prompts of two fifths of the window at once: each fits, and all together do where each has a window
+// of its own.
 func (t *task) share(ctx context.Context, tokens int) error {
 	u := unit{id: t.id("together"), together: true}
 	for i := range 3 {
-		u.steps = append(u.steps, step{arm: "together", at: float64(tokens), tokens: tokens, make: func(ctx context.Context, s salt) (ask, error) {
-			n := t.r.spec(s, needle.Spec{Case: s.id + itoa(i), Length: tokens, Depth: 0.5})
-			p, err := t.r.rough.Build(ctx, n)
-			if err != nil {
-				return ask{}, err
-			}
-			return needleAsk(p, nil), nil
-		}})
+		u.steps = append(u.steps, step{
+			arm:    "together",
+			at:     float64(tokens),
+			tokens: tokens,
+			make: func(ctx context.Context, s salt) (ask, error) {
+				n := t.r.spec(s, needle.Spec{Case: s.id + itoa(i), Length: tokens, Depth: 0.5})
+				p, err := t.r.rough.Build(ctx, n)
+				if err != nil {
+					return ask{}, err
+				}
+				return needleAsk(p, nil), nil
+			},
+		})
 	}
 	_, err := t.take(ctx, u)
 	return err
@@ -113,25 +119,30 @@ func (t *task) limit(ctx context.Context, size string, tokens int) error {
 // limitStep is exact where the server counts tokens; else the size under the window keeps a twentieth of it free.
 func (t *task) limitStep(size, part string, tokens int, depth float64) step {
 	r := t.r
-	return step{arm: size + "-" + part, at: float64(tokens), tokens: tokens, make: func(ctx context.Context, s salt) (ask, error) {
-		n := r.spec(s, needle.Spec{Length: tokens, Depth: depth})
-		var ps []needle.Prompt
-		var err error
-		switch {
-		case size != "twice" && r.counter == "tokenize":
-			ps, err = r.rough.BuildExact(ctx, n, tokens)
-		default:
-			if size == "under" {
-				n.Length = tokens * 19 / 20
+	return step{
+		arm:    size + "-" + part,
+		at:     float64(tokens),
+		tokens: tokens,
+		make: func(ctx context.Context, s salt) (ask, error) {
+			n := r.spec(s, needle.Spec{Length: tokens, Depth: depth})
+			var ps []needle.Prompt
+			var err error
+			switch {
+			case size != "twice" && r.counter == "tokenize":
+				ps, err = r.rough.BuildExact(ctx, n, tokens)
+			default:
+				if size == "under" {
+					n.Length = tokens * 19 / 20
+				}
+				ps = make([]needle.Prompt, 1)
+				ps[0], err = r.rough.Build(ctx, n)
 			}
-			ps = make([]needle.Prompt, 1)
-			ps[0], err = r.rough.Build(ctx, n)
-		}
-		if err != nil {
-			return ask{}, err
-		}
-		q := needleAsk(ps[0], nil)
-		q.once = true // four times the budget would not fit
-		return q, nil
-	}}
+			if err != nil {
+				return ask{}, err
+			}
+			q := needleAsk(ps[0], nil)
+			q.once = true // four times the budget would not fit
+			return q, nil
+		},
+	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // motley is a text of one to four bytes a character, quotes and digits: what streams cut in the wrong place.
-const motley = "naïve Ärger über 数据 “quoted” – 3,141 € in Łódź; смотри 🙂 twice, {\"a\": \"b\\n\"} and an end."
+const motley = "naïve Ärger über 数据 “quoted” – 3,141 € in Łódź; смотри 🙂 twice, {\"a\": " +
+	"\"b\\n\"} and an end."
 
 // parity asks for copies of one text, streamed and whole.
 func parity() probe {

@@ -20,7 +20,12 @@ type plain struct{ http.RoundTripper }
 
 func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(r.URL.Path, "/tokenize") {
-		return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
+		return &http.Response{
+			StatusCode: http.StatusNotFound,
+			Header:     http.Header{},
+			Body:       io.NopCloser(strings.NewReader("{}")),
+			Request:    r,
+		}, nil
 	}
 	return p.RoundTripper.RoundTrip(r)
 }
@@ -30,7 +35,11 @@ func TestWithoutTokenizer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		run := func(only []string, faults ...string) evidence.Set {
 			s := serve(t, scripted.Options{Window: 4096, Faults: faults})
-			c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Model: "scripted", Transport: plain{s.engine.Transport()}})
+			c, err := endpoint.New(endpoint.Options{
+				BaseURL:   "http://engine.test",
+				Model:     "scripted",
+				Transport: plain{s.engine.Transport()},
+			})
 			require.NoError(t, err)
 			s.o.Client = c
 			s.o.Survey, err = c.Survey(t.Context(), "plain")
@@ -42,7 +51,8 @@ func TestWithoutTokenizer(t *testing.T) {
 		healthy := run([]string{evidence.Accounting, evidence.Length, evidence.Warm})
 		assert.Empty(t, wrong(healthy))
 		assert.Equal(t, "estimated", healthy.Words["accounting/counter"])
-		least := num(healthy, evidence.Accounting, "kept-least") // estimates of whole prompts err by some per cent, a cut by half
+		// estimates of whole prompts err by some per cent, a cut by half
+		least := num(healthy, evidence.Accounting, "kept-least")
 		assert.Greater(t, least, 0.9)
 		assert.Less(t, least, 1.1)
 		cut := run([]string{evidence.Length}, "head-cut")

@@ -110,8 +110,10 @@ func (r *Runner) leftOut(p probe) string {
 // probes lists the probes in the order of evidence.Order.
 func (r *Runner) probes() []probe {
 	all := []probe{
-		sanity(), selfNoise(), accounting(), parity(), sampling(), overLimit(), lengthSweep(), depthSweep(), repeats(), cue(), distance(),
-		shift(), coldWarm(), fork(), turns(), flatten(), firstToken(), tools(), longAnswer(), logprobs(), ladder(), sessions(), indexer(),
+		sanity(), selfNoise(), accounting(), parity(), sampling(), overLimit(), lengthSweep(), depthSweep(), repeats(), cue(),
+		distance(),
+		shift(), coldWarm(), fork(), turns(), flatten(), firstToken(), tools(), longAnswer(), logprobs(), ladder(),
+		sessions(), indexer(),
 		evictReturn(), aborts(), soak(),
 	}
 	order := evidence.Order()

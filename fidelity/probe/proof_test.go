@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/internal/endpoint"
 )
 
-// A warm answer MUST count only with proof of a hit: by cached tokens, or by a third of the time to the first token on a
-// prompt of 4,096 tokens or more.
+// A warm answer MUST count only with proof of a hit: by cached tokens, or by a third of the time to the first token on
+// a prompt of 4,096 tokens or more.
 func TestProven(t *testing.T) {
 	right := Verdict{Class: "exact", Right: true, Measured: true}
 	for name, c := range map[string]struct {
@@ -38,7 +38,8 @@ func TestProven(t *testing.T) {
 	}
 }
 
-// The decoded tokens MUST be found at the end of the echoed ones by their text, and texts cut otherwise not be compared.
+// The decoded tokens MUST be found at the end of the echoed ones by their text, and texts cut otherwise not be
+// compared.
 func TestCompared(t *testing.T) {
 	list := func(lp float64, words ...string) []endpoint.Token {
 		var out []endpoint.Token
@@ -55,7 +56,8 @@ func TestCompared(t *testing.T) {
 	assert.Nil(t, compared(decoded[:2], echoed))
 
 	var g generated
-	require.NoError(t, json.Unmarshal([]byte(`{"text":" t","meta_info":{"input_token_logprobs":[[null,5,null],[-1.5,6,"b"],[-2,7]],"output_token_logprobs":[[-0.5,8,"c"]]}}`), &g))
+	require.NoError(t, json.Unmarshal([]byte(`{"text":" t","meta_info":{"input_token_logprobs":[[null,5,null],[-1.5,6,`+
+		`"b"],[-2,7]],"output_token_logprobs":[[-0.5,8,"c"]]}}`), &g))
 	assert.Equal(t, []endpoint.Token{{Text: "8", Logprob: -0.5}}, g.output())
 	assert.Equal(t, "6", g.input()[1].Text)
 	assert.Equal(t, endpoint.Token{Text: "7", Logprob: -2}, g.input()[2])

@@ -49,7 +49,15 @@ func (r *Runner) Run(ctx context.Context) (evidence.Set, error) {
 	if r.o.Survey.Identity.Kind == endpoint.KindUnknown {
 		r.set.Server = ""
 	}
-	h := head{Ledger: 1, Seed: r.o.Seed, Nonce: r.o.Nonce, Budget: r.o.Budget, Model: r.o.Client.Model(), Haystack: r.o.Haystack.SHA256, Disrupt: r.o.Disrupt}
+	h := head{
+		Ledger:   1,
+		Seed:     r.o.Seed,
+		Nonce:    r.o.Nonce,
+		Budget:   r.o.Budget,
+		Model:    r.o.Client.Model(),
+		Haystack: r.o.Haystack.SHA256,
+		Disrupt:  r.o.Disrupt,
+	}
 	var err error
 	if r.l, err = openLedger(r.o.Ledger, &h); err != nil {
 		return r.set, err
@@ -101,8 +109,8 @@ func (t *task) say(name, v string) { t.r.set.Say(t.probe, name, v) }
 
 var errLedger = errors.New("the ledger cannot be written")
 
-// take runs cases, at most Parallel at once, counts their answers in order, and returns them, nil for a case that was not
-// done. Cases of an earlier run are not asked again. On error the cases that were done are counted all the same.
+// take runs cases, at most Parallel at once, counts their answers in order, and returns them, nil for a case that was
+// not done. Cases of an earlier run are not asked again. On error the cases that were done are counted all the same.
 func (t *task) take(ctx context.Context, units ...unit) ([][]Record, error) {
 	out := make([][]Record, len(units))
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -69,15 +69,20 @@ func (t *task) exact(text string, tokens int, fields map[string]any) map[string]
 // thoughts compares the default with the switch thrown either way: effort and template arguments are left out at first.
 func (t *task) thoughts(ctx context.Context) error {
 	for _, arm := range []string{"default", "on", "off", "effort-low", "effort-high"} {
-		rs, err := t.take(ctx, one(t.id("thoughts-%s", arm), step{tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
-			q := chat(s.word() + ". " + sane[0][0])
-			if effort, ok := strings.CutPrefix(arm, "effort-"); ok {
-				q.Extra = map[string]any{"reasoning_effort": effort}
-			} else if arm != "default" {
-				q.Extra = map[string]any{"chat_template_kwargs": map[string]any{"enable_thinking": arm == "on", "thinking": arm == "on"}}
-			}
-			return ask{chat: q, once: true}, nil
-		}}))
+		rs, err := t.take(ctx, one(t.id("thoughts-%s", arm), step{
+			tokens: 90,
+			make: func(_ context.Context, s salt) (ask, error) {
+				q := chat(s.word() + ". " + sane[0][0])
+				if effort, ok := strings.CutPrefix(arm, "effort-"); ok {
+					q.Extra = map[string]any{"reasoning_effort": effort}
+				} else if arm != "default" {
+					q.Extra = map[string]any{
+						"chat_template_kwargs": map[string]any{"enable_thinking": arm == "on", "thinking": arm == "on"},
+					}
+				}
+				return ask{chat: q, once: true}, nil
+			},
+		}))
 		if err != nil {
 			return err
 		}
@@ -88,22 +93,27 @@ func (t *task) thoughts(ctx context.Context) error {
 	return nil
 }
 
-// repeatedDigits asks for codes in which digits repeat, with every field of sampling given and with none: a hidden penalty on
-// repetition changes such codes.
+// repeatedDigits asks for codes in which digits repeat, with every field of sampling given and with none: a hidden
+// penalty on repetition changes such codes.
 func (t *task) repeatedDigits(ctx context.Context) error {
 	var units []unit
 	for i := range facts(t.r) {
 		for _, arm := range []string{"explicit", "omitted"} {
-			units = append(units, one(t.id("%s-%d", arm, i), step{arm: arm, tokens: 90, make: func(_ context.Context, s salt) (ask, error) {
-				c := s.code()
-				code, name := c[:2]+c[1:2]+c[:2]+c[2:3]+c[2:3], s.name()
-				text := s.word() + ". " + needle.Sentence(name, code) + " Question: what is the access code for " + name + "? Answer with only the code."
-				q := ask{chat: chat(text), judge: recall(needle.Truth{Name: name, Code: code})}
-				if arm == "omitted" {
-					q.post = t.exact(text, answerBudget*retryFactor, nil)
-				}
-				return q, nil
-			}}))
+			units = append(units, one(t.id("%s-%d", arm, i), step{
+				arm:    arm,
+				tokens: 90,
+				make: func(_ context.Context, s salt) (ask, error) {
+					c := s.code()
+					code, name := c[:2]+c[1:2]+c[:2]+c[2:3]+c[2:3], s.name()
+					text := s.word() + ". " + needle.Sentence(name, code) + " Question: what is the access code for " + name +
+						"? Answer with only the code."
+					q := ask{chat: chat(text), judge: recall(needle.Truth{Name: name, Code: code})}
+					if arm == "omitted" {
+						q.post = t.exact(text, answerBudget*retryFactor, nil)
+					}
+					return q, nil
+				},
+			}))
 		}
 	}
 	_, err := t.take(ctx, units...)

@@ -22,8 +22,8 @@ func chunks(r *Runner) []int {
 	return slices.DeleteFunc(all, func(n int) bool { return n*5/4+512 > r.s.longest })
 }
 
-// seam asks for needles on a seam and beside it, in prompts of one length, and again with other needles where only those
-// on the seam are lost.
+// seam asks for needles on a seam and beside it, in prompts of one length, and again with other needles where only
+// those on the seam are lost.
 func (t *task) seam(ctx context.Context, chunk int) error {
 	for try := range 2 {
 		var units []unit
@@ -59,7 +59,12 @@ func (t *task) seam(ctx context.Context, chunk int) error {
 func (r *Runner) seamStep(arm string, chunk, off, try int) step {
 	length := chunk*5/4 + 512
 	return step{arm: arm, at: float64(chunk + off), tokens: length, make: func(ctx context.Context, s salt) (ask, error) {
-		n := needle.Spec{Case: "seam/" + itoa(chunk) + "/" + itoa(try), Seed: r.o.Seed, Nonce: s.nonce + "/" + s.id, Length: length}
+		n := needle.Spec{
+			Case:   "seam/" + itoa(chunk) + "/" + itoa(try),
+			Seed:   r.o.Seed,
+			Nonce:  s.nonce + "/" + s.id,
+			Length: length,
+		}
 		ps, err := r.exact.BuildAt(ctx, n, chunk+off)
 		if err != nil {
 			return ask{}, err

@@ -20,7 +20,8 @@ func selfNoise() probe {
 			for range asked(t.r) {
 				u.steps = append(u.steps, step{arm: "facts", tokens: 80, make: func(_ context.Context, s salt) (ask, error) {
 					code, name := s.code(), s.name()
-					q := chat(s.word() + ". The access code for the " + name + " archive is " + code + ". What is the access code for the " + name + " archive?")
+					q := chat(s.word() + ". The access code for the " + name + " archive is " + code +
+						". What is the access code for the " + name + " archive?")
 					q.TopLogprobs = t.r.o.Survey.Logprobs()
 					judge := holds(code)
 					return ask{chat: q, judge: func(a endpoint.Answer) Verdict {

@@ -118,7 +118,8 @@ func (r *Runner) send(ctx context.Context, q ask) (endpoint.Answer, error) {
 // thoughtsOnly says that the answer ran out of tokens before it began. Thoughts that ended by themselves are no such
 // answer: what should have been said was lost or filed among them.
 func thoughtsOnly(class endpoint.Class, a endpoint.Answer) bool {
-	return (class == endpoint.Budget || class == endpoint.OK) && (a.Cut || a.Finish == "length") && needle.Visible(a.Text) == "" && len(a.ToolCalls) == 0
+	return (class == endpoint.Budget || class == endpoint.OK) && (a.Cut || a.Finish == "length") &&
+		needle.Visible(a.Text) == "" && len(a.ToolCalls) == 0
 }
 
 // fill notes what the wire said.
@@ -188,7 +189,8 @@ func postChat(ctx context.Context, c *endpoint.Client, fields map[string]any) (e
 		return a, errors.New("the answer has no choices")
 	}
 	m := v.Choices[0]
-	a.Content, a.Text, a.Reasoning, a.Finish = m.Message.Content, needle.Visible(m.Message.Content), m.Message.Thoughts+m.Message.Reasoning, m.Finish
+	a.Content, a.Text, a.Reasoning, a.Finish = m.Message.Content, needle.Visible(m.Message.Content),
+		m.Message.Thoughts+m.Message.Reasoning, m.Finish
 	if v.Usage.Prompt != nil {
 		a.Usage.Prompt = endpoint.Count{N: *v.Usage.Prompt, Known: true}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
 
-// sessions asks the same kind of things on fresh connections: routers keep a connection on one replica. Eighteen of them
-// miss one bad replica of four in 0.6 % of runs.
+// sessions asks the same kind of things on fresh connections: routers keep a connection on one replica. Eighteen of
+// them miss one bad replica of four in 0.6 % of runs.
 func sessions() probe {
 	n := func(r *Runner) int { return map[Budget]int{Standard: 18, Full: 32}[r.o.Budget] }
 	return probe{
@@ -54,21 +54,30 @@ func (t *task) sessionUnit(k int) unit {
 	u := unit{id: t.id("%d", k)}
 	c, cerr := r.o.Fresh()
 	add := func(tokens int, m func(s salt) ask) {
-		u.steps = append(u.steps, step{arm: arm, at: float64(k), tokens: tokens, make: func(_ context.Context, s salt) (ask, error) {
-			if cerr != nil {
-				return ask{}, cerr
-			}
-			q := m(s)
-			q.client = c
-			return q, nil
-		}})
+		u.steps = append(u.steps, step{
+			arm:    arm,
+			at:     float64(k),
+			tokens: tokens,
+			make: func(_ context.Context, s salt) (ask, error) {
+				if cerr != nil {
+					return ask{}, cerr
+				}
+				q := m(s)
+				q.client = c
+				return q, nil
+			},
+		})
 	}
 	// Needles at the front of prompts of some hundred tokens: what a replica loses, it loses there. The first words are
 	// new to each session, the last question comes back to its first prompt.
 	for i := range 4 {
 		add(500, func(s salt) ask {
 			name, code := r.names(s, 4)[i], s.code(itoa(i))
-			return ask{chat: chat(s.word(itoa(i)) + ". " + sentence(name, code) + r.sep() + r.filler(s, r.under(480), itoa(i)) + r.asked(name)), judge: recall(truth(name, code))}
+			return ask{
+				chat: chat(s.word(itoa(i)) + ". " + sentence(name, code) + r.sep() + r.filler(s, r.under(480), itoa(i)) +
+					r.asked(name)),
+				judge: recall(truth(name, code)),
+			}
 		})
 	}
 	return u

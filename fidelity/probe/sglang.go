@@ -77,10 +77,14 @@ func (g generated) output() []endpoint.Token { return tokens(g.Meta.Output) }
 func (g generated) input() []endpoint.Token { return tokens(g.Meta.Input) }
 
 // generate asks for n tokens with log-probabilities, those of the prompt from a token on; -1: the answer's only.
-func generate(ctx context.Context, c *endpoint.Client, text string, n, start int) (generated, endpoint.Exchange, error) {
+func generate(ctx context.Context, c *endpoint.Client, text string, n, start int) (generated, endpoint.Exchange,
+	error,
+) {
 	var out generated
 	body, x, err := c.Post(ctx, "/generate", map[string]any{
-		"text": text, "return_logprob": true, "logprob_start_len": start, "sampling_params": map[string]any{"max_new_tokens": n, "temperature": 0},
+		"text": text, "return_logprob": true, "logprob_start_len": start, "sampling_params": map[string]any{
+			"max_new_tokens": n, "temperature": 0,
+		},
 	})
 	if err == nil {
 		err = json.Unmarshal(body, &out)

@@ -62,7 +62,9 @@ func (o Options) sizes() sizes {
 	if w := o.Known.Native; w > 0 {
 		s.lengths = append(s.lengths, w*5/4)
 	}
-	s.lengths = slices.DeleteFunc(s.lengths, func(n int) bool { return n < control || n > max(s.longest, min(room, 5*o.Known.Native/4)) })
+	s.lengths = slices.DeleteFunc(s.lengths, func(n int) bool {
+		return n < control || n > max(s.longest, min(room, 5*o.Known.Native/4))
+	})
 	slices.Sort(s.lengths)
 	s.lengths = slices.Compact(s.lengths)
 	s.longest = s.lengths[len(s.lengths)-1]

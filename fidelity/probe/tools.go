@@ -17,7 +17,8 @@ const nasty = `{"a": "x\"y", "path": "C:\\tmp\\new", "list": [1, {"b": null}], "
 func saveTool() []any {
 	return []any{map[string]any{"type": "function", "function": map[string]any{
 		"name": "save", "description": "Saves a value.", "parameters": map[string]any{
-			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}}, "required": []string{"value"},
+			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}},
+			"required": []string{"value"},
 		},
 	}}}
 }
@@ -33,9 +34,13 @@ func tools() probe {
 			var units []unit
 			add := func(arm string, n int) {
 				for i := range n {
-					units = append(units, one(t.id("%s/%d", arm, i), step{arm: arm, tokens: 300, make: func(_ context.Context, s salt) (ask, error) {
-						return toolAsk(s, arm), nil
-					}}))
+					units = append(units, one(t.id("%s/%d", arm, i), step{
+						arm:    arm,
+						tokens: 300,
+						make: func(_ context.Context, s salt) (ask, error) {
+							return toolAsk(s, arm), nil
+						},
+					}))
 				}
 			}
 			add("copy-whole", calls(t.r))

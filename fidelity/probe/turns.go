@@ -20,7 +20,10 @@ func depth(r *Runner) int {
 }
 
 // histories are the variants of one earlier assistant turn.
-var histories = []string{"reasoning-content", "reasoning", "open-think", "cut-think", "closed-think", "empty-content", "tool-only", "late-system"}
+var histories = []string{
+	"reasoning-content", "reasoning", "open-think", "cut-think", "closed-think", "empty-content", "tool-only",
+	"late-system",
+}
 
 // turns asks for facts of a growing chat, and of chats with one odd turn.
 func turns() probe {
@@ -49,9 +52,13 @@ func turns() probe {
 			units = nil
 			for i := range ledgers(t.r) {
 				for _, h := range histories {
-					units = append(units, one(t.id("%s/%d", h, i), step{arm: h, tokens: 5 * turnTokens, make: func(_ context.Context, s salt) (ask, error) {
-						return t.history(s, h), nil
-					}}))
+					units = append(units, one(t.id("%s/%d", h, i), step{
+						arm:    h,
+						tokens: 5 * turnTokens,
+						make: func(_ context.Context, s salt) (ask, error) {
+							return t.history(s, h), nil
+						},
+					}))
 				}
 			}
 			_, err = t.take(ctx, units...)
@@ -99,21 +106,29 @@ func (b book) judge(i int) func(endpoint.Answer) Verdict {
 
 const noted = "Noted."
 
-// ledgerUnit is one chat that grows by a turn and is asked after each: from the second on its beginning was seen before.
+// ledgerUnit is one chat that grows by a turn and is asked after each: from the second on its beginning was seen
+// before.
 func (t *task) ledgerUnit(i int) unit {
 	u := unit{id: t.id("plain/%d", i)}
 	for k := range depth(t.r) {
-		u.steps = append(u.steps, step{arm: "plain", tokens: (k+1)*(turnTokens+40) + 60, make: func(_ context.Context, s salt) (ask, error) {
-			b := t.r.book(s, depth(t.r))
-			q := chat("")
-			q.Messages = []endpoint.Message{{Role: "system", Content: s.word() + ". Keep what you are told."}}
-			for _, text := range b.texts[:k+1] {
-				q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: text}, endpoint.Message{Role: "assistant", Content: noted})
-			}
-			j := b.asks(k + 1)
-			q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: t.r.asked(b.names[j])[1:]})
-			return ask{chat: q, judge: b.judge(j)}, nil
-		}})
+		u.steps = append(u.steps, step{
+			arm:    "plain",
+			tokens: (k+1)*(turnTokens+40) + 60,
+			make: func(_ context.Context, s salt) (ask, error) {
+				b := t.r.book(s, depth(t.r))
+				q := chat("")
+				q.Messages = []endpoint.Message{{Role: "system", Content: s.word() + ". Keep what you are told."}}
+				for _, text := range b.texts[:k+1] {
+					q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: text}, endpoint.Message{
+						Role:    "assistant",
+						Content: noted,
+					})
+				}
+				j := b.asks(k + 1)
+				q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: t.r.asked(b.names[j])[1:]})
+				return ask{chat: q, judge: b.judge(j)}, nil
+			},
+		})
 	}
 	return u
 }
@@ -145,7 +160,9 @@ func (t *task) history(s salt, variant string) ask {
 	case "tool-only":
 		odd.Content = ""
 		odd.ToolCalls = []endpoint.ToolCall{{ID: "call_1", Name: "reading", Arguments: "{}"}}
-		after = []endpoint.Message{{Role: "tool", ToolCallID: "call_1", Content: "The reading of sensor Tunis is " + code + "."}}
+		after = []endpoint.Message{
+			{Role: "tool", ToolCallID: "call_1", Content: "The reading of sensor Tunis is " + code + "."},
+		}
 		question, judge = "What is the reading of sensor Tunis? Answer with only the number.", holds(code)
 	case "late-system":
 		after = []endpoint.Message{{Role: "system", Content: "The number of the vault is " + code + "."}}
@@ -156,7 +173,10 @@ func (t *task) history(s salt, variant string) ask {
 	if variant == "late-system" || variant == "tool-only" {
 		q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: question})
 	} else {
-		q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: b.texts[1]}, endpoint.Message{Role: "assistant", Content: noted}, endpoint.Message{Role: "user", Content: question})
+		q.Messages = append(q.Messages, endpoint.Message{Role: "user", Content: b.texts[1]}, endpoint.Message{
+			Role:    "assistant",
+			Content: noted,
+		}, endpoint.Message{Role: "user", Content: question})
 	}
 	return ask{chat: q, judge: judge}
 }

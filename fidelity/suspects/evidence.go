@@ -49,8 +49,8 @@ type line struct {
 	} `json:"detail"`
 }
 
-// Gather reads the ledgers of every run folder below dir, the newest word on a case last. A folder without a ledger is passed
-// over, a damaged line is an error that names it; the last line of a run that was killed may be cut off.
+// Gather reads the ledgers of every run folder below dir, the newest word on a case last. A folder without a ledger is
+// passed over, a damaged line is an error that names it; the last line of a run that was killed may be cut off.
 func Gather(dir string) (Evidence, error) {
 	e := Evidence{Numerics: map[string][]string{}, Passed: map[string]int{}}
 	files, err := filepath.Glob(filepath.Join(dir, "*", "results.jsonl"))
@@ -109,7 +109,9 @@ func read(path string) ([]line, error) {
 func (e *Evidence) add(l line) {
 	switch {
 	case strings.HasPrefix(l.Case, "kernels/") && l.Detail.Candidate != "":
-		e.Kernels = append(e.Kernels, Kernel{l.Case, l.Detail.Op, l.Detail.Phase, l.Detail.Path, l.Detail.Candidate, l.Detail.Cause, l.Outcome})
+		e.Kernels = append(e.Kernels, Kernel{
+			l.Case, l.Detail.Op, l.Detail.Phase, l.Detail.Path, l.Detail.Candidate, l.Detail.Cause, l.Outcome,
+		})
 	case strings.HasPrefix(l.Case, "numerics/") && l.Detail.Op != "":
 		switch l.Outcome {
 		case "pass":

@@ -29,17 +29,39 @@ var paths = map[string]struct {
 	part string
 	ops  []string
 }{
-	"sparse-selection":  {"sparse selection", []string{"indexer_logits", "indexer_logits_paged", "index_key_store", "topk", "topk_pages", "sparse_attention"}},
-	"tail-only":         {"far attention path", []string{"indexer_logits", "indexer_logits_paged", "topk", "topk_pages", "sparse_attention", "extend_rows", "gqa_attention"}},
-	"junk-cliff":        {"kernel dispatch beyond a length", []string{"indexer_logits", "indexer_logits_paged", "topk", "topk_pages", "sparse_attention", "gqa_attention", "mla_attention", "dense_gemm", "bf16_gemm", "fp8_gemm", "block_fp8_gemm"}},
+	"sparse-selection": {
+		"sparse selection", []string{
+			"indexer_logits", "indexer_logits_paged", "index_key_store", "topk", "topk_pages", "sparse_attention",
+		},
+	},
+	"tail-only": {
+		"far attention path", []string{
+			"indexer_logits", "indexer_logits_paged", "topk", "topk_pages", "sparse_attention", "extend_rows", "gqa_attention",
+		},
+	},
+	"junk-cliff": {
+		"kernel dispatch beyond a length", []string{
+			"indexer_logits", "indexer_logits_paged", "topk", "topk_pages", "sparse_attention", "gqa_attention", "mla_attention",
+			"dense_gemm", "bf16_gemm", "fp8_gemm", "block_fp8_gemm",
+		},
+	},
 	"position-encoding": {"rotary tables", []string{"rope", "rope_table", "index_key_store"}},
-	"coarse-kv":         {"quantised cache", []string{"kv_write", "mla_kv_write", "gqa_attention", "mla_attention", "index_key_store", "sparse_attention"}},
-	"chunk-seam":        {"chunked prefill", []string{"sparse_attention", "extend_rows", "merge_state", "merge_states", "compress", "compress_extend", "indexer_logits_paged"}},
-	"phase":             {"alignment of lengths", []string{"compress", "compress_extend", "indexer_logits_paged", "extend_rows"}},
+	"coarse-kv": {
+		"quantised cache", []string{
+			"kv_write", "mla_kv_write", "gqa_attention", "mla_attention", "index_key_store", "sparse_attention",
+		},
+	},
+	"chunk-seam": {
+		"chunked prefill", []string{
+			"sparse_attention", "extend_rows", "merge_state", "merge_states", "compress", "compress_extend",
+			"indexer_logits_paged",
+		},
+	},
+	"phase": {"alignment of lengths", []string{"compress", "compress_extend", "indexer_logits_paged", "extend_rows"}},
 }
 
-// Join gives every patch its state, and adds the parts of the stock engine that the diagnosis points at when all patches of
-// theirs are cleared.
+// Join gives every patch its state, and adds the parts of the stock engine that the diagnosis points at when all
+// patches of theirs are cleared.
 func Join(patches []Patch, e Evidence) []Status {
 	var out []Status
 	for _, p := range patches {
@@ -50,12 +72,19 @@ func Join(patches []Patch, e Evidence) []Status {
 		if !known {
 			continue
 		}
-		open := slices.ContainsFunc(out, func(s Status) bool { return s.State != Cleared && slices.Contains(part.ops, s.Patch.Operator) })
-		s := Status{Patch: Patch{Name: "stock " + part.part, Operator: strings.Join(part.ops, ", ")}, Stock: true, State: Implicated}
+		open := slices.ContainsFunc(out, func(s Status) bool {
+			return s.State != Cleared && slices.Contains(part.ops, s.Patch.Operator)
+		})
+		s := Status{
+			Patch: Patch{Name: "stock " + part.part, Operator: strings.Join(part.ops, ", ")},
+			Stock: true,
+			State: Implicated,
+		}
 		s.Evidence = append(s.Evidence, fmt.Sprintf("live: %s (%s)", c.Class, c.Confidence))
 		if open {
 			s.State = NotExercised
-			s.Evidence = append(s.Evidence, "a patch of this part is not cleared yet, so that the stock code cannot be told from it")
+			s.Evidence = append(s.Evidence, "a patch of this part is not cleared yet, so that the stock code cannot be told "+
+				"from it")
 		} else {
 			s.Evidence = append(s.Evidence, "every patch that touches this part is cleared by its own kernel")
 		}
@@ -96,7 +125,9 @@ func judge(p Patch, e Evidence) Status {
 		switch {
 		case failed[phase] > 0:
 			s.State = Implicated
-			s.Evidence = append(s.Evidence, fmt.Sprintf("kernels: differs in %d of %d cases, %s%s", failed[phase], failed[phase]+passed[phase], name, because(causes)))
+			s.Evidence = append(s.Evidence,
+				fmt.Sprintf("kernels: differs in %d of %d cases, %s%s", failed[phase], failed[phase]+passed[phase], name,
+					because(causes)))
 		case passed[phase] > 0:
 			s.Evidence = append(s.Evidence, fmt.Sprintf("kernels: equivalent in %d cases, %s", passed[phase], name))
 		default:
@@ -104,7 +135,8 @@ func judge(p Patch, e Evidence) Status {
 		}
 	}
 	if broke > 0 {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("kernels: the worker broke in %d cases, which says nothing of the results", broke))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("kernels: the worker broke in %d cases, which says nothing of the "+
+			"results", broke))
 	}
 	if len(paths) > 0 {
 		slices.Sort(paths)
@@ -177,8 +209,8 @@ func (p Patch) complete(passed map[string]int) bool {
 	return true
 }
 
-// Next is the switch to flip next: of an implicated patch first, then of one that nothing has exercised; nothing where all are
-// cleared.
+// Next is the switch to flip next: of an implicated patch first, then of one that nothing has exercised; nothing where
+// all are cleared.
 func Next(all []Status) string {
 	for _, want := range []State{Implicated, NotExercised} {
 		for _, s := range all {

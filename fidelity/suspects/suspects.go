@@ -1,11 +1,14 @@
-// Package suspects joins what the three pillars have measured into one answer a patch: cleared, implicated, or not exercised.
+// Package suspects joins what the three pillars have measured into one answer a patch: cleared, implicated, or not
+// exercised.
 //
-// A patches file names what was changed in an engine: operator, phases, and the switch that turns it off. Evidence comes from
-// the ledgers of runs (results.jsonl): kernel cases judged through a worker, numerics rows, and the diagnosis of a live run.
+// A patches file names what was changed in an engine: operator, phases, and the switch that turns it off. Evidence
+// comes from the ledgers of runs (results.jsonl): kernel cases judged through a worker, numerics rows, and the
+// diagnosis of a live run.
 //
-// Claimed: a patch is cleared only where its own kernel passed in every phase that it is used in, implicated only where a
-// measurement of its own operator failed, or where the live diagnosis points at its operator and nothing has cleared it. Not
-// claimed: that a cleared patch is called by the engine as it was called here; path and phase reachability say what is known.
+// Claimed: a patch is cleared only where its own kernel passed in every phase that it is used in, implicated only where
+// a measurement of its own operator failed, or where the live diagnosis points at its operator and nothing has cleared
+// it. Not claimed: that a cleared patch is called by the engine as it was called here; path and phase reachability say
+// what is known.
 package suspects
 
 import (
@@ -45,7 +48,8 @@ func Load(path string) ([]Patch, error) {
 	d.DisallowUnknownFields()
 	var f File
 	if err := d.Decode(&f); err != nil {
-		return nil, fmt.Errorf("%s is no patches file, {\"patches\": [{\"name\", \"operator\", \"phases\", \"off\"}]}: %w", path, err)
+		return nil, fmt.Errorf("%s is no patches file, {\"patches\": [{\"name\", \"operator\", \"phases\", \"off\"}]}: %w",
+			path, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s goes on after the patches; keep one object in it", path)

@@ -54,13 +54,16 @@ func ledger(t *testing.T, runs ...[]string) suspects.Evidence {
 }
 
 func kernel(id, op, phase, outcome string) string {
-	return `{"case":"kernels/` + id + `","outcome":"` + outcome + `","detail":{"op":"` + op + `","phase":"` + phase + `","path":"sm90","candidate":"mine","cause":"scale"}}`
+	return `{"case":"kernels/` + id + `","outcome":"` + outcome + `","detail":{"op":"` + op + `","phase":"` + phase +
+		`","path":"sm90","candidate":"mine","cause":"scale"}}`
 }
 
-const selection = `{"case":"fidelity/diagnosis","outcome":"fail","detail":{"diagnosis":[{"class":"sparse-selection","confidence":"8 of 8 against 0 of 8"}]}}`
+const selection = `{"case":"fidelity/diagnosis","outcome":"fail",` +
+	`"detail":{"diagnosis":[{"class":"sparse-selection","confidence":"8 of 8 against 0 of 8"}]}}`
 
-// A patch MUST be cleared by its own kernel in every phase that it is used in, implicated by a failing case or a finding that
-// points at it and that nothing answers, and else not exercised; the stock part is named when its patches are cleared.
+// A patch MUST be cleared by its own kernel in every phase that it is used in, implicated by a failing case or a
+// finding that points at it and that nothing answers, and else not exercised; the stock part is named when its patches
+// are cleared.
 func TestJoin(t *testing.T) {
 	topk := suspects.Patch{Name: "my top-k", Operator: "topk", Phases: []string{"prefill", "decode"}, Off: "--stock-topk"}
 	for _, row := range []struct {
@@ -72,16 +75,66 @@ func TestJoin(t *testing.T) {
 		next  string
 	}{
 		{"nothing ran", nil, topk, suspects.NotExercised, "", "my top-k: --stock-topk"},
-		{"both phases pass", [][]string{{kernel("a", "topk", "prefill", "pass"), kernel("b", "topk", "decode", "pass")}}, topk, suspects.Cleared, "", ""},
-		{"decode alone", [][]string{{kernel("b", "topk", "decode", "pass")}}, topk, suspects.NotExercised, "", "my top-k: --stock-topk"},
-		{"a case fails", [][]string{{kernel("a", "topk", "prefill", "fail"), kernel("b", "topk", "decode", "pass")}}, topk, suspects.Implicated, "", "my top-k: --stock-topk"},
-		{"a phase that it is not used in fails", [][]string{{kernel("a", "topk", "extend", "fail"), kernel("b", "topk", "decode", "pass"), kernel("c", "topk", "prefill", "pass")}}, topk, suspects.Cleared, "", ""},
-		{"failed, then fixed", [][]string{{kernel("a", "topk", "", "fail")}, {kernel("a", "topk", "", "pass")}}, topk, suspects.Cleared, "", ""},
-		{"a built-in candidate clears nobody", [][]string{{`{"case":"kernels/a","outcome":"pass","detail":{"op":"topk","candidate":""}}`}}, topk, suspects.NotExercised, "", "my top-k: --stock-topk"},
-		{"diagnosed and cleared: the stock part is left", [][]string{{kernel("a", "topk", "", "pass"), selection}}, topk, suspects.Cleared, suspects.Implicated, ""},
-		{"diagnosed and not exercised", [][]string{{selection}}, topk, suspects.Implicated, suspects.NotExercised, "my top-k: --stock-topk"},
-		{"another path diagnosed", [][]string{{kernel("a", "mhc_pre", "", "pass"), selection}}, suspects.Patch{Name: "mix", Operator: "mhc_pre"}, suspects.Cleared, suspects.Implicated, ""},
-		{"cut off in the last line", [][]string{{kernel("a", "topk", "", "pass"), `{"case":"kern`}}, topk, suspects.Cleared, "", ""},
+		{
+			"both phases pass",
+			[][]string{{kernel("a", "topk", "prefill", "pass"), kernel("b", "topk", "decode", "pass")}},
+			topk, suspects.Cleared, "", "",
+		},
+		{
+			"decode alone",
+			[][]string{{kernel("b", "topk", "decode", "pass")}},
+			topk, suspects.NotExercised, "",
+			"my top-k: --stock-topk",
+		},
+		{
+			"a case fails",
+			[][]string{{kernel("a", "topk", "prefill", "fail"), kernel("b", "topk", "decode", "pass")}},
+			topk,
+			suspects.Implicated, "", "my top-k: --stock-topk",
+		},
+		{
+			"a phase that it is not used in fails", [][]string{
+				{
+					kernel("a", "topk", "extend", "fail"), kernel("b", "topk", "decode", "pass"),
+					kernel("c", "topk", "prefill", "pass"),
+				},
+			}, topk, suspects.Cleared, "", "",
+		},
+		{
+			"failed, then fixed",
+			[][]string{{kernel("a", "topk", "", "fail")}, {kernel("a", "topk", "", "pass")}},
+			topk,
+			suspects.Cleared, "", "",
+		},
+		{
+			"a built-in candidate clears nobody", [][]string{
+				{`{"case":"kernels/a","outcome":"pass","detail":{"op":"topk","candidate":""}}`},
+			}, topk, suspects.NotExercised, "", "my top-k: --stock-topk",
+		},
+		{
+			"diagnosed and cleared: the stock part is left",
+			[][]string{{kernel("a", "topk", "", "pass"), selection}},
+			topk,
+			suspects.Cleared, suspects.Implicated, "",
+		},
+		{
+			"diagnosed and not exercised",
+			[][]string{{selection}},
+			topk, suspects.Implicated, suspects.NotExercised,
+			"my top-k: --stock-topk",
+		},
+		{
+			"another path diagnosed", [][]string{{kernel("a", "mhc_pre", "", "pass"), selection}}, suspects.Patch{
+				Name:     "mix",
+				Operator: "mhc_pre",
+			}, suspects.Cleared, suspects.Implicated, "",
+		},
+		{
+			"cut off in the last line",
+			[][]string{{kernel("a", "topk", "", "pass"), `{"case":"kern`}},
+			topk, suspects.Cleared,
+			"", "",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			all := suspects.Join([]suspects.Patch{row.patch}, ledger(t, row.runs...))
@@ -108,8 +161,8 @@ func TestDamagedLedger(t *testing.T) {
 	require.ErrorContains(t, err, "line 1")
 }
 
-// The worked example MUST end as the investigation did that assay grew from: the patches cleared, the stock selection implicated;
-// and without the kernels' ledger no patch cleared.
+// The worked example MUST end as the investigation did that assay grew from: the patches cleared, the stock selection
+// implicated; and without the kernels' ledger no patch cleared.
 func TestExample(t *testing.T) {
 	patches, err := suspects.Load("../../examples/suspects/patches.json")
 	require.NoError(t, err)
@@ -131,7 +184,8 @@ func TestExample(t *testing.T) {
 		states = append(states, s.State)
 	}
 	assert.Equal(t, []suspects.State{
-		suspects.Implicated, suspects.Implicated, suspects.Implicated, suspects.NotExercised, suspects.NotExercised, suspects.NotExercised,
+		suspects.Implicated, suspects.Implicated, suspects.Implicated, suspects.NotExercised, suspects.NotExercised,
+		suspects.NotExercised,
 	}, states)
 	assert.Equal(t, "MMA sparse-MLA decode: --attention-backend flashmla", suspects.Next(all))
 }

@@ -104,7 +104,8 @@ func (w *Worker) request(dir string, call Call) (callLine, error) {
 func accept(answer []byte, request callLine) (replyLine, error) {
 	var said replyLine
 	if err := json.Unmarshal(answer, &said); err != nil {
-		return said, problem(KindLine, err, "the answer is %q, which is no JSON object of the protocol; print nothing else to standard output", start(answer))
+		return said, problem(KindLine, err, "the answer is %q, which is no JSON object of the protocol; print nothing else "+
+			"to standard output", start(answer))
 	}
 	switch {
 	case said.ID == nil || said.OK == nil:
@@ -118,7 +119,8 @@ func accept(answer []byte, request callLine) (replyLine, error) {
 	case said.Seconds < 0:
 		return said, problem(KindLine, nil, "the answer took %v seconds; time cannot be negative", said.Seconds)
 	case len(said.Digests) != request.Repeat && (request.Repeat > 1 || len(said.Digests) > 0):
-		return said, problem(KindLine, nil, "the answer has %d digests for %d runs; give one for each", len(said.Digests), request.Repeat)
+		return said, problem(KindLine, nil, "the answer has %d digests for %d runs; give one for each", len(said.Digests),
+			request.Repeat)
 	}
 	return said, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// NaN returns the pattern that "nan" prefills outputs of a dtype with: a quiet NaN, where the format has room for it with a
-// payload that no arithmetic produces. Not ok for dtypes without NaN.
+// NaN returns the pattern that "nan" prefills outputs of a dtype with: a quiet NaN, where the format has room for it
+// with a payload that no arithmetic produces. Not ok for dtypes without NaN.
 func NaN(dtype string) (bits uint64, ok bool) {
 	switch safetensors.DType(dtype) {
 	case safetensors.F64:
@@ -65,7 +65,8 @@ func (c Call) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(c.Storage)) {
 		s := c.Storage[name]
 		if size, err := byteSize(s.DType, s.Shape); err != nil || size != len(s.Data) {
-			return c.wrong("storage %q of dtype %q and shape %v has %d bytes of data and should have %d (%v)", name, s.DType, s.Shape, len(s.Data), size, err)
+			return c.wrong("storage %q of dtype %q and shape %v has %d bytes of data and should have %d (%v)", name, s.DType,
+				s.Shape, len(s.Data), size, err)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Views)) {

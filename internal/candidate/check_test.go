@@ -30,7 +30,8 @@ func TestCommandLine(t *testing.T) {
 	for line, says := range map[string]string{
 		"": "names no program", "  ": "names no program", "A=1": "names no program",
 		"a 'b": "does not close it", `a "b`: "does not close it",
-		"a | b": "write sh -c", "a && b": "write sh -c", "a >x": "write sh -c", "$HOME/a": "write sh -c", "a \"`b`\"": "write sh -c", `a "$b"`: "write sh -c",
+		"a | b": "write sh -c", "a && b": "write sh -c", "a >x": "write sh -c", "$HOME/a": "write sh -c",
+		"a \"`b`\"": "write sh -c", `a "$b"`: "write sh -c",
 	} {
 		_, err := parse(line)
 		assert.ErrorContains(t, err, says, line)
@@ -40,33 +41,54 @@ func TestCommandLine(t *testing.T) {
 func TestCheck(t *testing.T) {
 	good := copying("good", "")
 	good.Views = map[string]View{
-		"all": {"x", 0, []int{3}, []int{1}}, "row": {"x", 1, []int{1, 2}, []int{99, 1}}, "same": {"x", 2, []int{5}, []int{0}}, "none": {"x", 3, []int{0, 4}, []int{9, 1}}, "nothing": {"x", 0, []int{7, 0}, []int{9, 1}},
+		"all": {"x", 0, []int{3}, []int{1}}, "row": {"x", 1, []int{1, 2}, []int{99, 1}}, "same": {"x", 2, []int{5}, []int{0}},
+		"none": {
+			"x", 3, []int{0, 4}, []int{9, 1},
+		}, "nothing": {"x", 0, []int{7, 0}, []int{9, 1}},
 	}
 	require.NoError(t, good.Check())
 	for name, c := range map[string]struct {
 		change func(*Call)
 		says   string
 	}{
-		"mode":         {func(c *Call) { c.Mode = "lazy" }, `mode "lazy"`},
-		"repeat":       {func(c *Call) { c.Repeat = -1 }, "repeat is -1"},
-		"no storage":   {func(c *Call) { c.Views = map[string]View{"v": {Storage: "z"}} }, `storage "z", which the call does not have`},
-		"past the end": {func(c *Call) { c.Views = map[string]View{"v": {"x", 1, []int{3}, []int{1}}} }, "reaches from element 1 to 3 of a storage of 3"},
-		"before":       {func(c *Call) { c.Views = map[string]View{"v": {"x", -1, []int{1}, []int{1}}} }, "reaches from element -1"},
-		"ranks":        {func(c *Call) { c.Views = map[string]View{"v": {"x", 0, []int{1}, nil}} }, "one stride for each dimension"},
-		"negative":     {func(c *Call) { c.Views = map[string]View{"v": {"x", 2, []int{2}, []int{-1}}} }, "neither may be negative"},
+		"mode":   {func(c *Call) { c.Mode = "lazy" }, `mode "lazy"`},
+		"repeat": {func(c *Call) { c.Repeat = -1 }, "repeat is -1"},
+		"no storage": {
+			func(c *Call) { c.Views = map[string]View{"v": {Storage: "z"}} }, `storage "z", which the call does not have`,
+		},
+		"past the end": {
+			func(c *Call) { c.Views = map[string]View{"v": {"x", 1, []int{3}, []int{1}}} },
+			"reaches from element 1 to 3 of a storage of 3",
+		},
+		"before": {
+			func(c *Call) { c.Views = map[string]View{"v": {"x", -1, []int{1}, []int{1}}} }, "reaches from element -1",
+		},
+		"ranks": {
+			func(c *Call) { c.Views = map[string]View{"v": {"x", 0, []int{1}, nil}} }, "one stride for each dimension",
+		},
+		"negative": {
+			func(c *Call) { c.Views = map[string]View{"v": {"x", 2, []int{2}, []int{-1}}} }, "neither may be negative",
+		},
 		"overflow": {func(c *Call) {
 			c.Views = map[string]View{"v": {"x", 0, []int{1 << 33, 1 << 33}, []int{1 << 40, 1 << 40}}}
 		}, "leaves its storage"},
-		"broadcast too far": {func(c *Call) { c.Views = map[string]View{"v": {"x", 0, []int{1 << 32, 1 << 32}, []int{0, 0}}} }, "more than"},
-		"data":              {func(c *Call) { c.Storage["x"] = Storage{"F32", []int{2}, make([]byte, 12)} }, "has 12 bytes of data and should have 8"},
-		"dtype":             {func(c *Call) { c.Outputs["y"] = Output{"F9", []int{1}, "nan"} }, `no dtype "F9"`},
-		"large":             {func(c *Call) { c.Outputs["y"] = Output{"F32", []int{1 << 32, 1 << 32}, "nan"} }, "more than"},
-		"nan of ints":       {func(c *Call) { c.Outputs["y"] = Output{"I32", []int{1}, "nan"} }, "has no NaN"},
-		"prefill":           {func(c *Call) { c.Outputs["y"] = Output{"F32", []int{1}, "zero"} }, `prefill "zero"`},
-		"wide prefill":      {func(c *Call) { c.Outputs["y"] = Output{"BF16", []int{1}, "0x12345"} }, "does not fit into the 16 bits"},
-		"capture eager":     {func(c *Call) { c.CaptureWith = &Call{Op: "copy", Case: "s"} }, "is given to capture with"},
-		"same companion":    {func(c *Call) { c.BatchWith = []Call{copying("good", "")} }, "ID of another case or none"},
-		"other operator":    {func(c *Call) { c.BatchWith = []Call{{Op: "paste", Case: "s"}} }, `is a call of "paste"`},
+		"broadcast too far": {
+			func(c *Call) { c.Views = map[string]View{"v": {"x", 0, []int{1 << 32, 1 << 32}, []int{0, 0}}} }, "more than",
+		},
+		"data": {
+			func(c *Call) { c.Storage["x"] = Storage{"F32", []int{2}, make([]byte, 12)} },
+			"has 12 bytes of data and should have 8",
+		},
+		"dtype":       {func(c *Call) { c.Outputs["y"] = Output{"F9", []int{1}, "nan"} }, `no dtype "F9"`},
+		"large":       {func(c *Call) { c.Outputs["y"] = Output{"F32", []int{1 << 32, 1 << 32}, "nan"} }, "more than"},
+		"nan of ints": {func(c *Call) { c.Outputs["y"] = Output{"I32", []int{1}, "nan"} }, "has no NaN"},
+		"prefill":     {func(c *Call) { c.Outputs["y"] = Output{"F32", []int{1}, "zero"} }, `prefill "zero"`},
+		"wide prefill": {
+			func(c *Call) { c.Outputs["y"] = Output{"BF16", []int{1}, "0x12345"} }, "does not fit into the 16 bits",
+		},
+		"capture eager":  {func(c *Call) { c.CaptureWith = &Call{Op: "copy", Case: "s"} }, "is given to capture with"},
+		"same companion": {func(c *Call) { c.BatchWith = []Call{copying("good", "")} }, "ID of another case or none"},
+		"other operator": {func(c *Call) { c.BatchWith = []Call{{Op: "paste", Case: "s"}} }, `is a call of "paste"`},
 		"nested": {func(c *Call) {
 			c.BatchWith = []Call{{Op: "copy", Case: "s", BatchWith: []Call{{Op: "copy", Case: "t"}}}}
 		}, "has companions itself"},

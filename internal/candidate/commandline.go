@@ -13,9 +13,9 @@ type command struct {
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// parse splits a command line into words: white space separates, single and double quotes keep together, a backslash takes
-// the next character as it is (inside double quotes only " and \). Leading NAME=value words go to the environment. There is
-// no shell: what only a shell could do is refused and not passed on as an argument.
+// parse splits a command line into words: white space separates, single and double quotes keep together, a backslash
+// takes the next character as it is (inside double quotes only " and \). Leading NAME=value words go to the
+// environment. There is no shell: what only a shell could do is refused and not passed on as an argument.
 func parse(line string) (command, error) {
 	var words []string
 	var word strings.Builder
@@ -35,7 +35,8 @@ func parse(line string) (command, error) {
 		case r == '\'' || r == '"':
 			quote, inWord = r, true
 		case strings.ContainsRune("|&;<>$`", r):
-			return command{}, fmt.Errorf("the command line %q has an unquoted %q, and no shell reads it; write sh -c '...' around it", line, r)
+			return command{}, fmt.Errorf("the command line %q has an unquoted %q, and no shell reads it; write sh -c '...' "+
+				"around it", line, r)
 		case strings.ContainsRune(" \t\r\n", r):
 			if inWord {
 				words = append(words, word.String())

@@ -20,9 +20,10 @@ const (
 	KindExit    Kind = "exit"    // the process ended in the middle of a call, or closed its standard output
 	KindLine    Kind = "line"    // a line that is no answer: not JSON, a field missing, too long
 	KindID      Kind = "id"      // an answer to another call
-	KindOutput  Kind = "output"  // an output that is missing, damaged, too large, of another dtype or shape, or not asked for
-	KindFailed  Kind = "failed"  // the worker itself said that the call failed
-	KindEnd     Kind = "end"     // did not end when its standard input did, or ended with a failure
+	// an output that is missing, damaged, too large, of another dtype or shape, or not asked for
+	KindOutput Kind = "output"
+	KindFailed Kind = "failed" // the worker itself said that the call failed
+	KindEnd    Kind = "end"    // did not end when its standard input did, or ended with a failure
 )
 
 // Error says what a worker did in place of answering. It is an error of the worker, not a wrong result.

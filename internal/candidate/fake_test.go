@@ -34,7 +34,8 @@ func fake(t *testing.T, how string) string {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	return fmt.Sprintf("GORACE=atexit_sleep_ms=0 %s=%s '%s'", fakeVariable, how, self) // the race detector sleeps 1 s at exit
+	// the race detector sleeps 1 s at exit
+	return fmt.Sprintf("GORACE=atexit_sleep_ms=0 %s=%s '%s'", fakeVariable, how, self)
 }
 
 // copying is a call of the fake's operator, whose output y is its operand x; do says what the fake does wrong.
@@ -123,7 +124,8 @@ func sayHello(how string) {
 	case "changes":
 		say(`{"protocol":1,"name":"fake-%d","ops":{"copy":{}}}`, os.Getpid())
 	default:
-		say(`{"protocol":1,"name":"fake","version":"1","device":"none","ops":{"copy":{"dtypes":["F32"],"phases":["decode"],"modes":["eager","graph"]},"plain":{}}}`)
+		say(`{"protocol":1,"name":"fake","version":"1","device":"none","ops":{"copy":{"dtypes":["F32"],` +
+			`"phases":["decode"],"modes":["eager","graph"]},"plain":{}}}`)
 	}
 }
 
@@ -249,7 +251,12 @@ func honest(c callLine) int {
 			return 1
 		}
 		o := p.Outputs["y"]
-		err = safetensors.WriteFile(p.Write, nil, safetensors.Tensor{Name: "y", DType: safetensors.DType(o.DType), Shape: o.Shape, Data: data})
+		err = safetensors.WriteFile(p.Write, nil, safetensors.Tensor{
+			Name:  "y",
+			DType: safetensors.DType(o.DType),
+			Shape: o.Shape,
+			Data:  data,
+		})
 		if err != nil || f.Close() != nil {
 			return 1
 		}

@@ -36,13 +36,18 @@ func writeInputs(path string, storage map[string]Storage) error {
 	var tensors []safetensors.Tensor
 	for _, name := range slices.Sorted(maps.Keys(storage)) {
 		s := storage[name]
-		tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.DType(s.DType), Shape: s.Shape, Data: s.Data})
+		tensors = append(tensors, safetensors.Tensor{
+			Name:  name,
+			DType: safetensors.DType(s.DType),
+			Shape: s.Shape,
+			Data:  s.Data,
+		})
 	}
 	return safetensors.WriteFile(path, nil, tensors...)
 }
 
-// readOutputs reads what a worker wrote and compares it with what was asked for. Nothing is read of a file that is larger
-// than it may be.
+// readOutputs reads what a worker wrote and compares it with what was asked for. Nothing is read of a file that is
+// larger than it may be.
 func readOutputs(path string, want map[string]Output) (_ map[string]Storage, err error) {
 	if len(want) == 0 {
 		return map[string]Storage{}, nil
@@ -58,13 +63,15 @@ func readOutputs(path string, want map[string]Output) (_ map[string]Storage, err
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, problem(KindOutput, nil, "the answer says ok, and no outputs were written; write them to the path under \"write\" before answering")
+		return nil, problem(KindOutput, nil, "the answer says ok, and no outputs were written; write them to the path "+
+			"under \"write\" before answering")
 	case err != nil:
 		return nil, problem(KindOutput, err, "the file of outputs cannot be seen")
 	case !info.Mode().IsRegular():
 		return nil, problem(KindOutput, nil, "the outputs are no regular file but %v", info.Mode())
 	case info.Size() > limit:
-		return nil, problem(KindOutput, nil, "the file of outputs has %d bytes, and the outputs asked for at most %d; write those alone", info.Size(), limit)
+		return nil, problem(KindOutput, nil, "the file of outputs has %d bytes, and the outputs asked for at most %d; "+
+			"write those alone", info.Size(), limit)
 	}
 	f, err := safetensors.Open(path)
 	if err != nil {
@@ -73,7 +80,8 @@ func readOutputs(path string, want map[string]Output) (_ map[string]Storage, err
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, name := range f.Names() {
 		if _, asked := want[name]; !asked {
-			return nil, problem(KindOutput, nil, "output %q was written and not asked for; asked for was %q", name, slices.Sorted(maps.Keys(want)))
+			return nil, problem(KindOutput, nil, "output %q was written and not asked for; asked for was %q", name,
+				slices.Sorted(maps.Keys(want)))
 		}
 	}
 	out := make(map[string]Storage, len(want))

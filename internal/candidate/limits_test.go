@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inMemory launches a worker that is a goroutine. It answers hello at once and call number i, counted over all processes,
-// after delays[i]; a worker that is killed answers nothing more.
+// inMemory launches a worker that is a goroutine. It answers hello at once and call number i, counted over all
+// processes, after delays[i]; a worker that is killed answers nothing more.
 func inMemory(delays ...time.Duration) launcher {
 	calls := 0
 	return func(context.Context, io.Writer) (*process, error) {
@@ -60,11 +60,17 @@ func TestLimits(t *testing.T) {
 		delays []time.Duration
 		late   []bool
 	}{
-		"just in time":           {[]time.Duration{299 * time.Second, 59 * time.Second}, []bool{false, false}},
-		"first too late":         {[]time.Duration{301 * time.Second}, []bool{true}},
-		"second too late":        {[]time.Duration{time.Second, 61 * time.Second}, []bool{false, true}},
-		"first after a restart":  {[]time.Duration{time.Second, 61 * time.Second, 299 * time.Second, 61 * time.Second}, []bool{false, true, false, true}},
-		"late twice, then works": {[]time.Duration{400 * time.Second, 400 * time.Second, time.Second}, []bool{true, true, false}},
+		"just in time":    {[]time.Duration{299 * time.Second, 59 * time.Second}, []bool{false, false}},
+		"first too late":  {[]time.Duration{301 * time.Second}, []bool{true}},
+		"second too late": {[]time.Duration{time.Second, 61 * time.Second}, []bool{false, true}},
+		"first after a restart": {
+			[]time.Duration{time.Second, 61 * time.Second, 299 * time.Second, 61 * time.Second},
+			[]bool{false, true, false, true},
+		},
+		"late twice, then works": {
+			[]time.Duration{400 * time.Second, 400 * time.Second, time.Second},
+			[]bool{true, true, false},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

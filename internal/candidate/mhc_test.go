@@ -21,8 +21,8 @@ type hcProblem struct {
 	in   map[string]oracle.Mat
 }
 
-// operand lays a matrix out with a lead, and a gap after every row, both of NaN: who reads them shows it. Dims are those of
-// a row; without them the only row is a vector.
+// operand lays a matrix out with a lead, and a gap after every row, both of NaN: who reads them shows it. Dims are
+// those of a row; without them the only row is a vector.
 func (p *hcProblem) operand(name string, m oracle.Mat, dims ...int) {
 	const lead, gap = 3, 5
 	poison := float32(math.NaN())
@@ -69,7 +69,9 @@ func hcProblems() []hcProblem {
 		}{{"plain", 1, 0, 1}, {"tiny-rows", 1e-4, 0, 1}, {"gates-low", 1, -20, 1}, {"large-logits", 1, 0, 15}} {
 			fresh := func(op string, outputs map[string][]int) hcProblem {
 				p := hcProblem{fmt.Sprintf("%s/%s/t%d-n%d-c%d", op, c.name, t, n, shape.width), Call{
-					Op: op, Attrs: map[string]any{"hc_mult": n, "sinkhorn_iterations": hcIterations, "hc_eps": hcEps, "norm_eps": hcNormEps},
+					Op: op, Attrs: map[string]any{
+						"hc_mult": n, "sinkhorn_iterations": hcIterations, "hc_eps": hcEps, "norm_eps": hcNormEps,
+					},
 					Storage: map[string]Storage{}, Views: map[string]View{}, Outputs: map[string]Output{},
 				}, map[string]oracle.Mat{}}
 				p.call.Case = p.name
@@ -108,14 +110,17 @@ func (p hcProblem) expect(ops hcOps) map[string]oracle.Mat {
 	cfg := oracle.HCConfig{Streams: n, Iterations: ops.iterations, Eps: hcEps, NormEps: ops.normEps}
 	switch p.call.Op {
 	case "mhc_pre":
-		pre, post, comb := oracle.HCSplit(oracle.HCMix(p.in["x"], p.in["fn"], cfg.NormEps), p.in["scale"].Data, p.in["base"].Data, cfg)
+		pre, post, comb := oracle.HCSplit(oracle.HCMix(p.in["x"], p.in["fn"], cfg.NormEps), p.in["scale"].Data,
+			p.in["base"].Data, cfg)
 		for i := range post.Data {
 			post.Data[i] += ops.postEps
 		}
 		return map[string]oracle.Mat{"y": oracle.HCPre(p.in["x"], pre), "post": post, "comb": comb}
 	case "mhc_head":
 		mixes := oracle.HCMix(p.in["x"], p.in["fn"], cfg.NormEps)
-		return map[string]oracle.Mat{"y": oracle.HCPre(p.in["x"], oracle.HCHead(mixes, p.in["scale"].Data[0], p.in["base"].Data, ops.headEps))}
+		return map[string]oracle.Mat{
+			"y": oracle.HCPre(p.in["x"], oracle.HCHead(mixes, p.in["scale"].Data[0], p.in["base"].Data, ops.headEps)),
+		}
 	default:
 		comb := p.in["comb"]
 		if ops.transposed {
@@ -140,9 +145,10 @@ type hcOps struct {
 	transposed       bool
 }
 
-// agree tells where two implementations that work in float64 and store float32 differ, empty if nowhere. Each rounds once
-// to float32, so that one step of float32 apart is allowed. The sums of at most 512 terms, each within 512·2^-53 of its
-// terms' sizes, make 2^-44 of them; gates and Sinkhorn amplify that by less than 2^8: 2^-36 of the largest value.
+// agree tells where two implementations that work in float64 and store float32 differ, empty if nowhere. Each rounds
+// once to float32, so that one step of float32 apart is allowed. The sums of at most 512 terms, each within 512·2^-53
+// of its terms' sizes, make 2^-44 of them; gates and Sinkhorn amplify that by less than 2^8: 2^-36 of the largest
+// value.
 func agree(got Storage, want oracle.Mat) string {
 	values, err := got.Float32s()
 	if err != nil || len(values) != len(want.Data) {
@@ -195,6 +201,7 @@ func TestReferenceMHC(t *testing.T) {
 			}
 		}
 	}
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(faults)), slices.Collect(maps.Keys(caught)), "faults that disagree somewhere")
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(faults)), slices.Collect(maps.Keys(caught)),
+		"faults that disagree somewhere")
 	assert.Zero(t, w.Restarts())
 }

@@ -157,9 +157,11 @@ func (p *process) ask(ctx context.Context, request []byte) ([]byte, error) {
 		if p.err != nil {
 			return nil, problem(KindExit, p.err, "the process ended before it answered")
 		}
-		return nil, problem(KindExit, nil, "the process ended with exit status 0 before it answered; it must read on until its standard input ends")
+		return nil, problem(KindExit, nil, "the process ended with exit status 0 before it answered; it must read on until "+
+			"its standard input ends")
 	case <-time.After(afterOutput):
-		return nil, problem(KindExit, nil, "standard output was closed before the answer, and the process runs on; leave it open")
+		return nil, problem(KindExit, nil, "standard output was closed before the answer, and the process runs on; leave "+
+			"it open")
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

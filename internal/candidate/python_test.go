@@ -22,8 +22,8 @@ import (
 // adapters is the folder of the Python files.
 const adapters = "../../adapters/python"
 
-// python returns the interpreter that ASSAY_PYTHON names. The offline proof needs no Python, so that these tests ask for it;
-// once asked, an interpreter without numpy is a failure.
+// python returns the interpreter that ASSAY_PYTHON names. The offline proof needs no Python, so that these tests ask
+// for it; once asked, an interpreter without numpy is a failure.
 func python(t *testing.T) string {
 	t.Helper()
 	path, set := os.LookupEnv("ASSAY_PYTHON")
@@ -69,8 +69,8 @@ func one(op string, x Storage, dtype, prefill string) Call {
 	}
 }
 
-// The worker's codecs MUST be those of numerics/format: every code of the narrow formats widened, and values on, beside and
-// between all their codes narrowed.
+// The worker's codecs MUST be those of numerics/format: every code of the narrow formats widened, and values on, beside
+// and between all their codes narrowed.
 func TestPythonFormats(t *testing.T) {
 	w := script(t, "testdata/odd_worker.py")
 	for _, dtype := range []string{"F16", "BF16", "F8_E4M3", "F8_E5M2", "F8_E8M0"} {
@@ -87,7 +87,8 @@ func TestPythonFormats(t *testing.T) {
 		var between []float32
 		for i, code := range codes {
 			want := f.Decode(code)
-			same := math.Float64bits(want) == math.Float64bits(float64(wide[i])) || math.IsNaN(want) && math.IsNaN(float64(wide[i]))
+			same := math.Float64bits(want) == math.Float64bits(float64(wide[i])) ||
+				math.IsNaN(want) && math.IsNaN(float64(wide[i]))
 			if !same {
 				t.Errorf("%s: code 0x%x is %v, and numerics/format says %v", dtype, code, wide[i], want)
 			}
@@ -99,7 +100,8 @@ func TestPythonFormats(t *testing.T) {
 		if dtype == "F8_E8M0" || dtype == "F16" {
 			continue // not encoded; numpy's own
 		}
-		between = append(between, float32(f.Max())*1.01, float32(f.Max())*4, -float32(f.Max())*4, float32(math.Inf(1)), float32(math.NaN()))
+		between = append(between, float32(f.Max())*1.01, float32(f.Max())*4, -float32(f.Max())*4, float32(math.Inf(1)),
+			float32(math.NaN()))
 		got, err = w.Run(t.Context(), one("narrow", FromFloat32s(between), dtype, "0x11"))
 		require.NoError(t, err)
 		width := len(got.Outputs["y"].Data) / len(between)
@@ -120,7 +122,16 @@ func TestPythonPrefill(t *testing.T) {
 	for _, c := range []struct {
 		dtype, prefill string
 		one            uint32
-	}{{"F32", "nan", 0x3f800000}, {"BF16", "nan", 0x3f80}, {"F16", "nan", 0x3c00}, {"F8_E4M3", "nan", 0x38}, {"F8_E5M2", "nan", 0x3c}, {"F32", "0x7fc12345", 0x3f800000}, {"I32", "0xdeadbeef", 1}, {"F8_E4M3", "0xd3", 0x38}} {
+	}{
+		{"F32", "nan", 0x3f800000},
+		{"BF16", "nan", 0x3f80},
+		{"F16", "nan", 0x3c00},
+		{"F8_E4M3", "nan", 0x38},
+		{"F8_E5M2", "nan", 0x3c},
+		{"F32", "0x7fc12345", 0x3f800000},
+		{"I32", "0xdeadbeef", 1},
+		{"F8_E4M3", "0xd3", 0x38},
+	} {
 		o := Output{DType: c.dtype, Prefill: c.prefill}
 		bits, err := o.Bits()
 		require.NoError(t, err)
@@ -232,7 +243,11 @@ func TestPythonTorch(t *testing.T) {
 		in, out string
 		code    uint32
 		path    string
-	}{{"F32", "F32", 0x3f800000, "torch.float32"}, {"BF16", "F32", 0x3f80, "torch.bfloat16"}, {"F8_E4M3", "BF16", 0x38, "torch.float8_e4m3fn"}} {
+	}{
+		{"F32", "F32", 0x3f800000, "torch.float32"},
+		{"BF16", "F32", 0x3f80, "torch.bfloat16"},
+		{"F8_E4M3", "BF16", 0x38, "torch.float8_e4m3fn"},
+	} {
 		got, err := w.Run(t.Context(), one("torch", raw(t, c.in, []uint32{c.code, c.code}), c.out, "nan"))
 		require.NoError(t, err)
 		bits, _ := NaN(c.out)

@@ -13,10 +13,12 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// Serve is the worker's side of the protocol: it greets, answers one line after the other with run, and returns at the end
-// of in. With it a Go program is a worker. An error of run is answered as a failure, as unsupported where it wraps
+// Serve is the worker's side of the protocol: it greets, answers one line after the other with run, and returns at the
+// end of in. With it a Go program is a worker. An error of run is answered as a failure, as unsupported where it wraps
 // ErrUnsupported; an error of Serve itself says that in or out broke.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, hello Hello, run func(ctx context.Context, c Call) (Reply, error)) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer, hello Hello,
+	run func(ctx context.Context, c Call) (Reply, error),
+) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), 4<<20)
 	answer := json.NewEncoder(out)
@@ -114,7 +116,12 @@ func writeOutputs(path string, outputs map[string]Storage) error {
 	var tensors []safetensors.Tensor
 	for _, name := range slices.Sorted(maps.Keys(outputs)) {
 		s := outputs[name]
-		tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.DType(s.DType), Shape: s.Shape, Data: s.Data})
+		tensors = append(tensors, safetensors.Tensor{
+			Name:  name,
+			DType: safetensors.DType(s.DType),
+			Shape: s.Shape,
+			Data:  s.Data,
+		})
 	}
 	return safetensors.WriteFile(path, nil, tensors...)
 }

@@ -46,8 +46,8 @@ type Storage struct {
 	Data  []byte
 }
 
-// View is a tensor inside a storage: element (i, j, ...) lies at Offset + i·Strides[0] + j·Strides[1] + ..., counted in
-// elements.
+// View is a tensor inside a storage: element (i, j, ...) lies at Offset + i·Strides[0] + j·Strides[1] + ..., counted
+// in elements.
 type View struct {
 	Storage string `json:"storage"`
 	Offset  int    `json:"offset"`
@@ -55,8 +55,8 @@ type View struct {
 	Strides []int  `json:"strides"`
 }
 
-// Output is what a worker allocates, prefills and writes. Prefill is "nan" (the pattern of NaN) or the bits of one element
-// as "0x...".
+// Output is what a worker allocates, prefills and writes. Prefill is "nan" (the pattern of NaN) or the bits of one
+// element as "0x...".
 type Output struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
@@ -92,8 +92,8 @@ type payload struct {
 	Write   string            `json:"write,omitempty"` // absolute path
 }
 
-// callLine is a request. capture_with and batch_with name cases that are described in full under cases, since a worker that
-// was started anew remembers nothing.
+// callLine is a request. capture_with and batch_with name cases that are described in full under cases, since a worker
+// that was started anew remembers nothing.
 type callLine struct {
 	ID     int    `json:"id"`
 	Op     string `json:"op"`

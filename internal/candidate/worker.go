@@ -32,9 +32,10 @@ type Worker struct {
 	closed   bool
 }
 
-// Start starts the worker of a command line and asks it what it offers. Words are separated by white space and kept together
-// by quotes, leading NAME=value words are its environment, and there is no shell. The worker runs until Close or until ctx
-// ends. Errors are those of the command line, and *Error of KindStart, KindHello, KindTimeout, KindExit and KindLine.
+// Start starts the worker of a command line and asks it what it offers. Words are separated by white space and kept
+// together by quotes, leading NAME=value words are its environment, and there is no shell. The worker runs until Close
+// or until ctx ends. Errors are those of the command line, and *Error of KindStart, KindHello, KindTimeout, KindExit
+// and KindLine.
 func Start(ctx context.Context, commandLine string, opts Options) (*Worker, error) {
 	c, err := parse(commandLine)
 	if err != nil {
@@ -126,11 +127,13 @@ func inCase(err error, id string) error {
 func (w *Worker) offers(call Call) error {
 	op, ok := w.hello.Ops[call.Op]
 	if !ok {
-		return fmt.Errorf("case %q: worker %q does not list operator %q: %w", call.Case, w.hello.Name, call.Op, ErrUnsupported)
+		return fmt.Errorf("case %q: worker %q does not list operator %q: %w", call.Case, w.hello.Name, call.Op,
+			ErrUnsupported)
 	}
 	mode := mode(call)
 	if !slices.Contains(op.Modes, mode) && (mode != Eager || len(op.Modes) > 0) {
-		return fmt.Errorf("case %q: worker %q lists modes %q for operator %q, not %q: %w", call.Case, w.hello.Name, op.Modes, call.Op, mode, ErrUnsupported)
+		return fmt.Errorf("case %q: worker %q lists modes %q for operator %q, not %q: %w", call.Case, w.hello.Name, op.Modes,
+			call.Op, mode, ErrUnsupported)
 	}
 	return nil
 }
@@ -207,11 +210,14 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 	case err != nil:
 		return Hello{}, problem(KindLine, err, "the answer to hello is %q", start(answer))
 	case said.Protocol != Protocol:
-		return Hello{}, problem(KindHello, nil, "it answers hello with protocol %d, and this is protocol %d", said.Protocol, Protocol)
+		return Hello{}, problem(KindHello, nil, "it answers hello with protocol %d, and this is protocol %d", said.Protocol,
+			Protocol)
 	case said.Name == "" || len(said.Ops) == 0:
-		return Hello{}, problem(KindHello, nil, "it answers hello with name %q and %d operators; give a name and at least one", said.Name, len(said.Ops))
+		return Hello{}, problem(KindHello, nil, "it answers hello with name %q and %d operators; give a name and at least "+
+			"one", said.Name, len(said.Ops))
 	case w.greeted && !reflect.DeepEqual(said.Hello, w.hello):
-		return Hello{}, problem(KindHello, nil, "started again it says that it is %q %q, and it was %q %q or offered other operators", said.Name, said.Version, w.hello.Name, w.hello.Version)
+		return Hello{}, problem(KindHello, nil, "started again it says that it is %q %q, and it was %q %q or offered other "+
+			"operators", said.Name, said.Version, w.hello.Name, w.hello.Version)
 	}
 	return said.Hello, nil
 }
@@ -220,7 +226,8 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	stop := context.AfterFunc(w.life, cancel) //nolint:contextcheck // two lives bound a call: the caller's and the worker's
+	stop := context.AfterFunc(w.life,
+		cancel) //nolint:contextcheck // two lives bound a call: the caller's and the worker's
 	defer stop()
 	answer, err := w.proc.ask(limited, request)
 	var broken *Error
@@ -246,8 +253,8 @@ func (w *Worker) retire(why string) {
 	_, _ = fmt.Fprintf(w.stderr, "[assay: worker stopped: %.300s]\n", why)
 }
 
-// Close ends standard input, waits for the process to end, kills it otherwise, and removes the folder of tensor files. A
-// second Close does nothing.
+// Close ends standard input, waits for the process to end, kills it otherwise, and removes the folder of tensor files.
+// A second Close does nothing.
 func (w *Worker) Close() error {
 	<-w.turn
 	defer func() { w.turn <- struct{}{} }()

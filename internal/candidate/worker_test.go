@@ -220,7 +220,8 @@ func TestStartRefusals(t *testing.T) {
 	assert.Equal(t, KindTimeout, broken.Kind)
 }
 
-// A worker that cannot be started again MUST stop costing time after a few attempts, and one that comes back as another is refused.
+// A worker that cannot be started again MUST stop costing time after a few attempts, and one that comes back as another
+// is refused.
 func TestCannotBeStartedAgain(t *testing.T) {
 	t.Parallel()
 	line := "FAKE_MARK='" + filepath.Join(t.TempDir(), "mark") + "' " + fake(t, "once")
@@ -252,7 +253,9 @@ func TestCannotBeStartedAgain(t *testing.T) {
 // Close MUST end the worker, whether it follows or not, and a closed worker answers with a sentence.
 func TestClose(t *testing.T) {
 	var broken *Error
-	for how, want := range map[string]string{"plain": "", "stays": "still ran; it was killed", "fails-at-end": "exit status 9"} {
+	for how, want := range map[string]string{
+		"plain": "", "stays": "still ran; it was killed", "fails-at-end": "exit status 9",
+	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			grace := patience

@@ -59,7 +59,8 @@ func (p *patient) balances(all []*profile) {
 		return
 	}
 	if law.pooled < law.limit || law.usual < 0.3 {
-		p.skipped = append(p.skipped, "gate against up, and the owner of down: in this checkpoint up does not follow down more closely than gate does, so only a base checkpoint can tell")
+		p.skipped = append(p.skipped, "gate against up, and the owner of down: in this checkpoint up does not follow down "+
+			"more closely than gate does, so only a base checkpoint can tell")
 		return
 	}
 	sound := list[:0:0]
@@ -102,17 +103,23 @@ func (p *patient) allExchanged(list []balance, l law) {
 	for _, b := range list {
 		names = append(names, b.e.w1.t.stored, b.e.w3.t.stored)
 	}
-	p.add(Suspect, KindGateUpSwapped, names, "in all %d experts together the norms of w1's rows follow those of w2's columns more closely than w3's do (pooled z = %.1f), which is up's property: w1 and w3 are exchanged throughout; exchange them", len(list), l.pooled)
+	p.add(Suspect, KindGateUpSwapped, names, "in all %d experts together the norms of w1's rows follow those of w2's "+
+		"columns more closely than w3's do (pooled z = %.1f), which is up's property: w1 and w3 are exchanged throughout; "+
+		"exchange them", len(list), l.pooled)
 }
 
 func (p *patient) exchanged(b balance, l law) {
 	names := []string{b.e.w1.t.stored, b.e.w3.t.stored}
-	p.add(Suspect, KindGateUpSwapped, names, "%s and %s look exchanged: the rows of w1 follow the columns of w2 (correlation of log norms %.2f) more closely than those of w3 (%.2f; z = %.1f, limit %.1f), in the typical expert it is the other way round (z = %.1f); exchange them", names[0], names[1], b.rb, b.ra, b.z, -l.limit, l.z)
+	p.add(Suspect, KindGateUpSwapped, names, "%s and %s look exchanged: the rows of w1 follow the columns of w2 "+
+		"(correlation of log norms %.2f) more closely than those of w3 (%.2f; z = %.1f, limit %.1f), in the typical expert "+
+		"it is the other way round (z = %.1f); exchange them", names[0], names[1], b.rb, b.ra, b.z, -l.limit, l.z)
 }
 
 func (p *patient) mismatched(b balance, l law) {
 	names := []string{b.e.w2.t.stored, b.e.w3.t.stored}
-	p.add(Suspect, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation %.2f, in the typical expert %.2f): the two are of different experts, or block scales lie with the wrong block; compare with a base checkpoint", names[0], names[1], b.ra, math.Tanh(l.usual))
+	p.add(Suspect, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation "+
+		"%.2f, in the typical expert %.2f): the two are of different experts, or block scales lie with the wrong block; "+
+		"compare with a base checkpoint", names[0], names[1], b.ra, math.Tanh(l.usual))
 }
 
 // doubled reports experts in which w3 and w2 differ in size by a factor that the others do not have.

@@ -103,7 +103,8 @@ func (p *patient) against(ctx context.Context, b *patient, t *tensor, mu *sync.M
 	if v.rows != w.rows || v.cols != w.cols {
 		mu.Lock()
 		defer mu.Unlock()
-		p.add(Error, KindBaseShape, []string{t.stored}, "%s is [%d, %d], in the base [%d, %d]; the two are not of one model, or a tensor was replaced", t.stored, v.rows, v.cols, w.rows, w.cols)
+		p.add(Error, KindBaseShape, []string{t.stored}, "%s is [%d, %d], in the base [%d, %d]; the two are not of one "+
+			"model, or a tensor was replaced", t.stored, v.rows, v.cols, w.rows, w.cols)
 		return nil
 	}
 	d, err := deviation(ctx, v, w)
@@ -129,7 +130,8 @@ func (p *patient) against(ctx context.Context, b *patient, t *tensor, mu *sync.M
 // isReal tells whether a stored dtype holds real numbers, packed codes included.
 func isReal(d safetensors.DType) bool {
 	switch d {
-	case safetensors.I16, safetensors.U16, safetensors.I32, safetensors.U32, safetensors.I64, safetensors.U64, safetensors.Bool, safetensors.C64:
+	case safetensors.I16, safetensors.U16, safetensors.I32, safetensors.U32, safetensors.I64, safetensors.U64,
+		safetensors.Bool, safetensors.C64:
 		return false
 	}
 	return true
@@ -143,7 +145,8 @@ func (p *patient) integers(t, other *tensor, mu *sync.Mutex) error {
 	if isReal(other.info.DType) {
 		mu.Lock()
 		defer mu.Unlock()
-		p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s, in the base as %s: the header was relabelled; convert it again", t.stored, t.info.DType, other.info.DType)
+		p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s, in the base as %s: the header was relabelled; "+
+			"convert it again", t.stored, t.info.DType, other.info.DType)
 		return nil
 	}
 	a, err := t.file.Int64s(t.stored)
@@ -168,7 +171,8 @@ func (p *patient) integers(t, other *tensor, mu *sync.Mutex) error {
 	case len(a) != len(b):
 		p.add(Error, KindBaseShape, []string{t.stored}, "%s has %d entries, in the base %d", t.stored, len(a), len(b))
 	case wrong > 0:
-		p.add(Error, KindBaseDiffers, []string{t.stored}, "%s differs from the base in %d of %d entries, first at %d (%d, in the base %d); copy it from the base", t.stored, wrong, len(a), first, a[first], b[first])
+		p.add(Error, KindBaseDiffers, []string{t.stored}, "%s differs from the base in %d of %d entries, first at %d (%d, "+
+			"in the base %d); copy it from the base", t.stored, wrong, len(a), first, a[first], b[first])
 	}
 	return nil
 }

@@ -112,10 +112,12 @@ func (c *Config) layersV4(f configFile) error {
 			c.Sparse[i] = kind == "compressed_sparse_attention"
 		}
 	default:
-		return fmt.Errorf("config.json: num_hidden_layers is %d, but compress_ratios has %d entries and layer_types %d; correct the one that is wrong", c.Layers, len(f.CompressRatios), len(f.LayerTypes))
+		return fmt.Errorf("config.json: num_hidden_layers is %d, but compress_ratios has %d entries and layer_types %d; "+
+			"correct the one that is wrong", c.Layers, len(f.CompressRatios), len(f.LayerTypes))
 	}
 	if n := len(f.MLPLayerTypes); n != 0 && n != c.Layers {
-		return fmt.Errorf("config.json: num_hidden_layers is %d, but mlp_layer_types has %d entries; correct the one that is wrong", c.Layers, n)
+		return fmt.Errorf("config.json: num_hidden_layers is %d, but mlp_layer_types has %d entries; correct the one that "+
+			"is wrong", c.Layers, n)
 	}
 	for i := range c.Hash {
 		c.Hash[i] = i < f.HashLayers || i < len(f.MLPLayerTypes) && f.MLPLayerTypes[i] == "hash_moe"

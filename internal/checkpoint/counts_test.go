@@ -24,7 +24,8 @@ func flash() map[string]any {
 	}
 	return map[string]any{
 		"model_type": "deepseek_v4", "vocab_size": 129280, "hidden_size": 4096, "num_hidden_layers": 43,
-		"num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8, "o_lora_rank": 1024,
+		"num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8,
+		"o_lora_rank":   1024,
 		"index_n_heads": 64, "index_head_dim": 128, "n_routed_experts": 256, "num_experts_per_tok": 6, "n_shared_experts": 1,
 		"moe_intermediate_size": 2048, "hc_mult": 4, "num_hash_layers": 3, "num_nextn_predict_layers": 1,
 		"compress_ratios": append(ratios, 4, 0),
@@ -116,7 +117,10 @@ func indexOf(t testing.TB, names []string) []byte {
 	for i, n := range names {
 		weights[n] = fmt.Sprintf("model-%05d-of-00046.safetensors", 1+i*46/len(names))
 	}
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"total_size": 168_000_000_000}, "weight_map": weights})
+	raw, err := json.Marshal(map[string]any{
+		"metadata":   map[string]any{"total_size": 168_000_000_000},
+		"weight_map": weights,
+	})
 	require.NoError(t, err)
 	return raw
 }
@@ -142,7 +146,9 @@ func BenchmarkIndexAndHeaders(b *testing.B) {
 	names := flashNames(b, true)
 	var tensors []*stored
 	for i, n := range names {
-		tensors = append(tensors, &stored{n, "F32", []int{}, []byte{1, 2, 3, 4}, fmt.Sprintf("model-%05d-of-00046.safetensors", 1+i*46/len(names))})
+		tensors = append(tensors, &stored{
+			n, "F32", []int{}, []byte{1, 2, 3, 4}, fmt.Sprintf("model-%05d-of-00046.safetensors", 1+i*46/len(names)),
+		})
 	}
 	for s := range 46 {
 		shard := fmt.Sprintf("model-%05d-of-00046.safetensors", 1+s)

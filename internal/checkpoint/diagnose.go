@@ -44,22 +44,29 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 				strings.HasSuffix(v.t.canon, "w3.weight") && other == strings.TrimSuffix(v.t.canon, "w3.weight")+"w1.weight" {
 				kind = KindGateUpSwapped
 			}
-			return found(kind, "%s holds what the base has as %s; the two were exchanged or one was copied: put them back", name, other)
+			return found(kind, "%s holds what the base has as %s; the two were exchanged or one was copied: put them back", name,
+				other)
 		}
 		if share(a, o.permuted(func(i int) int { return i ^ 1 }, v.cols%2 == 0)) <= leftOver {
-			return found(KindNibbles, "%s is the base with neighbouring columns exchanged: its codes are packed with the even element in the high nibble; pack it into the low one", name)
+			return found(KindNibbles, "%s is the base with neighbouring columns exchanged: its codes are packed with the even "+
+				"element in the high nibble; pack it into the low one", name)
 		}
 		if perm, what, ok := transposition(v, rows); ok && share(a, o.permuted(perm, true)) <= leftOver {
 			return found(KindBaseTransposed, "%s is the base with %s transposed; transpose it back", name, what)
 		}
 	}
 	if f, constant := factor(a, o); constant && f != 1 {
-		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, left out or inverted; divide the scale by this factor", name, f, d.RelL2)
+		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, "+
+			"left out or inverted; divide the scale by this factor", name, f, d.RelL2)
 	}
 	if blocks, off := blockFactors(v, a, o); off > 0 {
-		return found(KindBaseBlocks, "%s is the base times a factor that changes from block to block, in %d of %d blocks of the first %d rows: the codes are right and their scales belong to other blocks; store the scales in the order of their blocks", name, off, blocks, rows)
+		return found(KindBaseBlocks, "%s is the base times a factor that changes from block to block, in %d of %d blocks "+
+			"of the first %d rows: the codes are right and their scales belong to other blocks; store the scales in the order "+
+			"of their blocks", name, off, blocks, rows)
 	}
-	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols, d.HalfSteps, d.RelL2)
+	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, "+
+		"by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols,
+		d.HalfSteps, d.RelL2)
 }
 
 // share is the part of the values outside their half steps.
@@ -99,7 +106,8 @@ func transposition(v weight, rows int) (perm func(int) int, what string, ok bool
 		return nil, "", false
 	}
 	c := v.t.canon
-	if strings.HasSuffix(c, "hc_attn_fn") || strings.HasSuffix(c, "hc_ffn_fn") || strings.HasSuffix(c, "hc_attn_base") || strings.HasSuffix(c, "hc_ffn_base") {
+	if strings.HasSuffix(c, "hc_attn_fn") || strings.HasSuffix(c, "hc_ffn_fn") || strings.HasSuffix(c, "hc_attn_base") ||
+		strings.HasSuffix(c, "hc_ffn_base") {
 		s := int(math.Round(math.Sqrt(float64(v.rows)+1))) - 1
 		if s < 2 || s*(s+2) != v.rows {
 			return nil, "", false

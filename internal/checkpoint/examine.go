@@ -53,7 +53,13 @@ func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 }
 
 func newPatient(fsys fs.FS) *patient {
-	return &patient{fsys: fsys, started: time.Now(), byCanon: map[string]*tensor{}, lost: map[string]bool{}, blamed: map[*tensor]bool{}}
+	return &patient{
+		fsys:    fsys,
+		started: time.Now(),
+		byCanon: map[string]*tensor{},
+		lost:    map[string]bool{},
+		blamed:  map[*tensor]bool{},
+	}
 }
 
 func (p *patient) close() {
@@ -82,7 +88,8 @@ func (p *patient) readConfig(given []byte) {
 	}
 	p.config = &c
 	if c.Family == "" {
-		p.skipped = append(p.skipped, "names, counts and shapes against config.json: its architecture is not of the V4 or V3.2 family")
+		p.skipped = append(p.skipped, "names, counts and shapes against config.json: its architecture is not of the V4 or "+
+			"V3.2 family")
 	}
 }
 

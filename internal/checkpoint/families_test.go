@@ -45,9 +45,11 @@ func examine(t *testing.T, f *folder) checkpoint.Report {
 func v32() map[string]any {
 	return map[string]any{
 		"model_type": "deepseek_v32", "vocab_size": 96, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
-		"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "q_lora_rank": 32, "kv_lora_rank": 24, "index_n_heads": 2, "index_head_dim": 16,
-		"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 32, "first_k_dense_replace": 1,
-		"intermediate_size": 128, "num_nextn_predict_layers": 1,
+		"qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16, "q_lora_rank": 32, "kv_lora_rank": 24,
+		"index_n_heads": 2, "index_head_dim": 16,
+		"n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1, "moe_intermediate_size": 32,
+		"first_k_dense_replace": 1,
+		"intermediate_size":     128, "num_nextn_predict_layers": 1,
 	}
 }
 
@@ -107,11 +109,14 @@ func TestV32(t *testing.T) {
 	for seed := range uint64(25) {
 		r := examine(t, written(t, v32(), v32Tensors(seed)...))
 		if r.Family != checkpoint.FamilyV32 || r.Expected != r.Tensors || len(r.Findings) > 0 {
-			t.Fatalf("seed %d: family %q, %d tensors, expected %d, findings %v", seed, r.Family, r.Tensors, r.Expected, r.Findings)
+			t.Fatalf("seed %d: family %q, %d tensors, expected %d, findings %v", seed, r.Family, r.Tensors, r.Expected,
+				r.Findings)
 		}
 	}
 	tensors := v32Tensors(1)
-	f := written(t, v32(), slices.DeleteFunc(tensors, func(s *stored) bool { return s.name == "model.layers.1.self_attn.kv_a_layernorm.weight" })...)
+	f := written(t, v32(), slices.DeleteFunc(tensors, func(s *stored) bool {
+		return s.name == "model.layers.1.self_attn.kv_a_layernorm.weight"
+	})...)
 	at := slices.IndexFunc(f.tensors, func(s *stored) bool { return s.name == "model.layers.0.self_attn.o_proj.weight" })
 	f.tensors[at].shape = []int{32, 64}
 	var kinds []string
@@ -129,7 +134,8 @@ func TestUnknownArchitecture(t *testing.T) {
 	build := func() *folder {
 		f := written(t, map[string]any{"model_type": "llama", "num_hidden_layers": 4})
 		for i := range 4 {
-			f.tensors = append(f.tensors, random(rng, fmt.Sprintf("blocks.%d.mixer.weight", i), 32, 32), random(rng, fmt.Sprintf("blocks.%d.norm.scale", i), 32),
+			f.tensors = append(f.tensors, random(rng, fmt.Sprintf("blocks.%d.mixer.weight", i), 32, 32),
+				random(rng, fmt.Sprintf("blocks.%d.norm.scale", i), 32),
 				&stored{fmt.Sprintf("blocks.%d.mask", i), "U8", []int{16, 16}, bytesOf(rng, 256), "model.safetensors"},
 				&stored{fmt.Sprintf("blocks.%d.stack", i), "BF16", []int{2, 4, 8}, random(rng, "", 64).raw, "model.safetensors"},
 				&stored{fmt.Sprintf("blocks.%d.none", i), "F32", []int{0, 8}, nil, "model.safetensors"})

@@ -118,11 +118,13 @@ func (l *ledger) add(s Severity, kind string, tensors []string, format string, a
 func (l *ledger) sorted() []Finding {
 	out := slices.Clone(l.findings)
 	for _, f := range l.flood {
-		f.Text = fmt.Sprintf("%d more like the %d listed, among them %s", f.Count, maxPerKind, strings.Join(f.Tensors[:min(3, len(f.Tensors))], ", "))
+		f.Text = fmt.Sprintf("%d more like the %d listed, among them %s", f.Count, maxPerKind,
+			strings.Join(f.Tensors[:min(3, len(f.Tensors))], ", "))
 		out = append(out, *f)
 	}
 	slices.SortStableFunc(out, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Kind, b.Kind), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Text, b.Text))
 	})
 	return out
 }

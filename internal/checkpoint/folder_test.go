@@ -183,7 +183,8 @@ func encode(tensors []*stored, shard string) []byte {
 			header.WriteByte(',')
 		}
 		shape := strings.ReplaceAll(fmt.Sprint(s.shape), " ", ",")
-		fmt.Fprintf(&header, "%q:{\"dtype\":%q,\"shape\":%s,\"data_offsets\":[%d,%d]}", s.name, s.dtype, shape, data.Len(), data.Len()+len(s.raw))
+		fmt.Fprintf(&header, "%q:{\"dtype\":%q,\"shape\":%s,\"data_offsets\":[%d,%d]}", s.name, s.dtype, shape, data.Len(),
+			data.Len()+len(s.raw))
 		data.Write(s.raw)
 	}
 	header.WriteByte('}')

@@ -21,7 +21,12 @@ import (
 // Headers and bytes at random: whatever is stored, the examination ends with a report.
 func TestHostileCheckpoints(t *testing.T) {
 	t.Parallel()
-	dtypes := map[int][]string{1: {"U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BOOL", "F8_E4M3FNUZ"}, 2: {"BF16", "F16", "I16", "U16"}, 4: {"F32", "I32", "U32"}, 8: {"I64", "F64", "U64", "C64"}}
+	dtypes := map[int][]string{
+		1: {"U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BOOL", "F8_E4M3FNUZ"},
+		2: {"BF16", "F16", "I16", "U16"},
+		4: {"F32", "I32", "U32"},
+		8: {"I64", "F64", "U64", "C64"},
+	}
 	for seed := range uint64(16) {
 		rng := rand.New(rand.NewPCG(20261129, seed))
 		f := open(t, nanoFolders[1+seed%2])
@@ -78,7 +83,8 @@ func TestNoCheckpoint(t *testing.T) {
 		"no-folder":    {os.DirFS(filepath.Join(t.TempDir(), "gone")), "cannot be listed"},
 		"no-weights":   {fstest.MapFS{"model.safetensors": {Data: []byte("<!DOCTYPE html>")}}, "HTML"},
 	} {
-		if _, err := checkpoint.Examine(context.Background(), c.fsys, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := checkpoint.Examine(context.Background(), c.fsys, checkpoint.Options{}); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one about %q", name, err, c.says)
 		}
 	}

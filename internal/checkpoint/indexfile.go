@@ -60,7 +60,8 @@ func (ix *shardIndex) total(doc indexDoc) error {
 	if err != nil {
 		f, ferr := doc.Metadata.TotalSize.Float64() // some writers sum in floating point
 		if ferr != nil || f < 0 || f >= 1<<53 || f != float64(int64(f)) {
-			return fmt.Errorf("metadata.total_size is %q, not a number of bytes; write the index again from the shards", doc.Metadata.TotalSize)
+			return fmt.Errorf("metadata.total_size is %q, not a number of bytes; write the index again from the shards",
+				doc.Metadata.TotalSize)
 		}
 		n = int64(f)
 	}

@@ -21,7 +21,8 @@ func ExamineIndex(index, config []byte) (Report, error) {
 	}
 	p.index = ix
 	for _, name := range ix.repeated {
-		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; write the index again from the shards", name)
+		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; "+
+			"write the index again from the shards", name)
 	}
 	p.tensors = make([]*tensor, 0, len(ix.names))
 	all := make([]tensor, len(ix.names))
@@ -32,7 +33,8 @@ func ExamineIndex(index, config []byte) (Report, error) {
 		before := len(p.byCanon)
 		p.byCanon[t.canon] = t
 		if len(p.byCanon) == before {
-			p.add(Error, KindTwoSpellings, []string{name}, "%s means the same tensor as another listed name (%s); remove one of the two", name, t.canon)
+			p.add(Error, KindTwoSpellings, []string{name}, "%s means the same tensor as another listed name (%s); remove one "+
+				"of the two", name, t.canon)
 			continue
 		}
 		p.tensors = append(p.tensors, t)

@@ -17,21 +17,27 @@ func (p *patient) classes() {
 		scale := p.isScale(t)
 		switch {
 		case r.nans > 0 && t.info.DType == safetensors.F8E8M0:
-			p.add(Error, KindScaleValue, name, "%s holds %d of the code 255, NaN in e8m0, first at element %d: every weight of these blocks is NaN; convert the tensor again with scales capped at 254", t.stored, r.nans, r.firstNaN)
+			p.add(Error, KindScaleValue, name, "%s holds %d of the code 255, NaN in e8m0, first at element %d: every weight "+
+				"of these blocks is NaN; convert the tensor again with scales capped at 254", t.stored, r.nans, r.firstNaN)
 		case r.nans > 0 && scale:
-			p.add(Error, KindScaleValue, name, "%s holds %d NaN, first at element %d: every weight of these blocks is NaN; convert the tensor again (e4m3 scales clamped at 448 before the cast)", t.stored, r.nans, r.firstNaN)
+			p.add(Error, KindScaleValue, name, "%s holds %d NaN, first at element %d: every weight of these blocks is NaN; "+
+				"convert the tensor again (e4m3 scales clamped at 448 before the cast)", t.stored, r.nans, r.firstNaN)
 		case r.nans > 0:
-			p.add(Error, KindNaN, name, "%s holds %d NaN of %d values, first at element %d; fetch or convert the tensor again", t.stored, r.nans, n, r.firstNaN)
+			p.add(Error, KindNaN, name, "%s holds %d NaN of %d values, first at element %d; fetch or convert the tensor again",
+				t.stored, r.nans, n, r.firstNaN)
 		}
 		if r.infs > 0 {
 			kind := KindInf
 			if scale {
 				kind = KindScaleValue
 			}
-			p.add(Error, kind, name, "%s holds %d infinities of %d values, first at element %d: a cast overflowed; convert the tensor again", t.stored, r.infs, n, r.firstNaN)
+			p.add(Error, kind, name, "%s holds %d infinities of %d values, first at element %d: a cast overflowed; convert "+
+				"the tensor again", t.stored, r.infs, n, r.firstNaN)
 		}
 		if r.badScales > 0 {
-			p.add(Error, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored, r.badScales, n, r.badValue, r.firstBad)
+			p.add(Error, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
+				"scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored,
+				r.badScales, n, r.badValue, r.firstBad)
 		}
 		if !r.scanned || t.info.DType == safetensors.Bool {
 			continue
@@ -50,13 +56,16 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	case !r.nonzero && t.info.DType == safetensors.F8E8M0:
 		return // code 0 is 2^-127
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
-		p.add(Error, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it again", t.stored, n)
+		p.add(Error, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it again", t.stored,
+			n)
 	case !r.nonzero && n >= minVaried:
 		p.add(Note, KindZero, name, "%s is zero in all %d values, which may be how it was initialised", t.stored, n)
 	case !r.differs && matrix && !scale:
-		p.add(Error, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or convert it again", t.stored, n)
+		p.add(Error, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or convert "+
+			"it again", t.stored, n)
 	case !r.differs && n >= minVaried && !scale:
-		p.add(Suspect, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost", t.stored, n)
+		p.add(Suspect, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost",
+			t.stored, n)
 	}
 }
 

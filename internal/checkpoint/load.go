@@ -78,7 +78,8 @@ func (p *patient) load(progress func(Progress)) error {
 		shards = []string{singleFile}
 	}
 	if len(shards) == 0 {
-		return errors.New("the folder holds no safetensors file that an index names, nor " + singleFile + "; give the folder of the weights")
+		return errors.New("the folder holds no safetensors file that an index names, nor " + singleFile +
+			"; give the folder of the weights")
 	}
 	slices.Sort(shards)
 	opened := openAll(p.fsys, shards)
@@ -147,10 +148,12 @@ func (p *patient) enter(f *safetensors.File) {
 		case other == nil:
 			p.byCanon[t.canon] = t
 		case other.stored == t.stored:
-			p.add(Error, KindTwoShards, []string{name}, "%s is in %s and in %s, and readers disagree on which one counts; remove one and write the index again", name, other.file.Name(), f.Name())
+			p.add(Error, KindTwoShards, []string{name}, "%s is in %s and in %s, and readers disagree on which one counts; "+
+				"remove one and write the index again", name, other.file.Name(), f.Name())
 			continue
 		default:
-			p.add(Error, KindTwoSpellings, []string{other.stored, name}, "%s and %s both mean %s; remove one of the two", other.stored, name, t.canon)
+			p.add(Error, KindTwoSpellings, []string{other.stored, name}, "%s and %s both mean %s; remove one of the two",
+				other.stored, name, t.canon)
 			continue
 		}
 		p.tensors = append(p.tensors, t)
@@ -196,7 +199,8 @@ func (p *patient) numbered() []string {
 func (p *patient) strays(ix *shardIndex) {
 	for _, name := range p.numbered() {
 		if !slices.Contains(ix.shards, name) {
-			p.add(Error, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are of different exports; remove the file or write the index again", name)
+			p.add(Error, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are "+
+				"of different exports; remove the file or write the index again", name)
 		}
 	}
 }

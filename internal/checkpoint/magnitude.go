@@ -76,7 +76,9 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 	p.blamed[w.t] = true
 	name := w.t.stored
 	if at, by := p.inverse(w, d); at != "" {
-		p.add(Suspect, KindScaleInverted, []string{at}, "%s holds the inverse of the scale: %s is 2^%.1f times too large %s, which is the square of the stored scale (2^%.1f); store what the codes are multiplied by", at, name, d, peers, by)
+		p.add(Suspect, KindScaleInverted, []string{at}, "%s holds the inverse of the scale: %s is 2^%.1f times too large "+
+			"%s, which is the square of the stored scale (2^%.1f); store what the codes are multiplied by", at, name, d, peers,
+			by)
 		return
 	}
 	why := "its scale is wrong"
@@ -89,7 +91,8 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 	} else if w.q != nil && w.q.scale != nil {
 		names = append(names, w.q.scale.stored)
 	}
-	p.add(Suspect, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): %s; compare with a base checkpoint or convert it again", name, d, peers, width, why)
+	p.add(Suspect, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): "+
+		"%s; compare with a base checkpoint or convert it again", name, d, peers, width, why)
 }
 
 // inverse tells whether a stored scale s instead of 1/s explains a factor 2^d: then d = 2 log2 s.

@@ -56,7 +56,10 @@ func foreign(n string) bool {
 	if _, part, ok := strings.Cut(n, ".ffn.experts."); ok {
 		return strings.HasSuffix(part, "scale_inv") || strings.Contains(part, "_proj") // most names by far
 	}
-	for _, s := range [...]string{"_proj", "self_attn", "mlp.", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias", "sinks", "e_score", "kv_norm.w", "compressor.indexer", "gate.tid", "shared_head", "embed_tokens"} {
+	for _, s := range [...]string{
+		"_proj", "self_attn", "mlp.", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias", "sinks", "e_score",
+		"kv_norm.w", "compressor.indexer", "gate.tid", "shared_head", "embed_tokens",
+	} {
 		if strings.Contains(n, s) {
 			return true
 		}

@@ -21,7 +21,9 @@ func (r Report) Page(name string, started time.Time) report.Run {
 			{Label: "tensors", Text: fmt.Sprintf("%d in %d shards; the config calls for %d", r.Tensors, r.Shards, r.Expected)},
 			{Label: "read", Text: fmt.Sprintf("%.3g GB in %.2f s (%.2f GB/s)", float64(r.Bytes)/1e9, r.Seconds, r.GBps())},
 		},
-		Facts:   []report.Fact{{Label: "doctor", Text: fmt.Sprintf("%d findings, %d of them errors", len(r.Findings), r.Errors())}},
+		Facts: []report.Fact{
+			{Label: "doctor", Text: fmt.Sprintf("%d findings, %d of them errors", len(r.Findings), r.Errors())},
+		},
 		Cases:   r.cases(name),
 		Verdict: report.Verdict{Text: "no error found"},
 	}
@@ -36,14 +38,22 @@ func (r Report) Page(name string, started time.Time) report.Run {
 		run.Tables = append(run.Tables, t)
 	}
 	if len(r.Base) > 0 {
-		t := report.Table{Title: "against the base, worst first", Head: []string{"tensor", "relative L2", "half steps", "outside"}}
+		t := report.Table{
+			Title: "against the base, worst first",
+			Head:  []string{"tensor", "relative L2", "half steps", "outside"},
+		}
 		for _, d := range r.Base {
-			t.Rows = append(t.Rows, []string{d.Tensor, fmt.Sprintf("%.3g", d.RelL2), fmt.Sprintf("%.3g", d.HalfSteps), fmt.Sprint(d.Outside)})
+			t.Rows = append(t.Rows, []string{
+				d.Tensor, fmt.Sprintf("%.3g", d.RelL2), fmt.Sprintf("%.3g", d.HalfSteps), fmt.Sprint(d.Outside),
+			})
 		}
 		run.Tables = append(run.Tables, t)
 	}
 	if n := r.Errors(); n > 0 {
-		run.Verdict = report.Verdict{Code: int(suite.Regression), Text: fmt.Sprintf("%d errors, first: %s", n, r.Findings[0].Text)}
+		run.Verdict = report.Verdict{
+			Code: int(suite.Regression),
+			Text: fmt.Sprintf("%d errors, first: %s", n, r.Findings[0].Text),
+		}
 	}
 	return run
 }

@@ -38,7 +38,10 @@ func check(t *testing.T, plants []plant) {
 			if p.base {
 				base = shipped(t, "nano-v4")
 			}
-			r, err := checkpoint.Examine(context.Background(), os.DirFS(f.write()), checkpoint.Options{Base: base, ScanOnly: p.quick})
+			r, err := checkpoint.Examine(context.Background(), os.DirFS(f.write()), checkpoint.Options{
+				Base:     base,
+				ScanOnly: p.quick,
+			})
 			require.NoError(t, err)
 			hit := false
 			for _, x := range r.Findings {

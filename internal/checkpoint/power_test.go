@@ -34,7 +34,8 @@ func TestPowerOfSuspects(t *testing.T) {
 		l := law{usual: median(follow), width: spread(follow)}
 		swaps, nibbles, packed := 0, 0, 0
 		for _, e := range all {
-			if dependent(pearson(e.up, e.down), pearson(e.gate, e.down), pearson(e.gate, e.up), len(e.up)) > limit && l.follows(pearson(e.up, e.down), e) {
+			if dependent(pearson(e.up, e.down), pearson(e.gate, e.down), pearson(e.gate, e.up), len(e.up)) > limit &&
+				l.follows(pearson(e.up, e.down), e) {
 				swaps++
 			}
 			for i, w := range []weight{e.w1, e.w2, e.w3} {
@@ -47,7 +48,8 @@ func TestPowerOfSuspects(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: single exchanges of gate and up found without a base: %d of %d; nibble orders: %d of %d", folder, swaps, len(all), nibbles, packed)
+		t.Logf("%s: single exchanges of gate and up found without a base: %d of %d; nibble orders: %d of %d", folder, swaps,
+			len(all), nibbles, packed)
 		if nibbles != packed {
 			t.Errorf("%s: a wrong nibble order would be found in %d of %d tensors, want all", folder, nibbles, packed)
 		}

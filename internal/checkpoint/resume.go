@@ -74,7 +74,8 @@ func FromLedger(results []suite.Result, name, identity string) (Report, bool, er
 		}
 		var kept record
 		if err := json.Unmarshal(res.Detail, &kept); err != nil {
-			return Report{}, false, fmt.Errorf("the ledger's line of %s cannot be read: %w; run without ASSAY_RESUME", res.Case, err)
+			return Report{}, false, fmt.Errorf("the ledger's line of %s cannot be read: %w; run without ASSAY_RESUME", res.Case,
+				err)
 		}
 		if kept.Identity == identity {
 			return kept.Report, true, nil

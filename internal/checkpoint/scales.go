@@ -13,7 +13,8 @@ func (p *patient) scaleShapes(quants []*quant) {
 		name := q.weight.stored
 		if q.scale == nil {
 			if !p.reported(q) {
-				p.add(Error, KindScaleMissing, []string{name}, "%s is stored as %s, but no scales stand beside it, so its values are unknown; fetch or convert the checkpoint again", name, q.weight.info.DType)
+				p.add(Error, KindScaleMissing, []string{name}, "%s is stored as %s, but no scales stand beside it, so its values "+
+					"are unknown; fetch or convert the checkpoint again", name, q.weight.info.DType)
 			}
 			continue
 		}
@@ -25,7 +26,9 @@ func (p *patient) scaleShapes(quants []*quant) {
 		case nvfp4:
 			want, dtypes = [][]int{{q.rows, (q.cols + 15) / 16}}, []safetensors.DType{safetensors.F8E4M3}
 		case blockFP8:
-			want, dtypes = [][]int{{(q.rows + 127) / 128, (q.cols + 127) / 128}}, []safetensors.DType{safetensors.F8E8M0, safetensors.F32}
+			want, dtypes = [][]int{{(q.rows + 127) / 128, (q.cols + 127) / 128}}, []safetensors.DType{
+				safetensors.F8E8M0, safetensors.F32,
+			}
 		case otherFP8:
 			want = [][]int{{}, {1}, {q.rows}, {q.rows, 1}, {(q.rows + 127) / 128, (q.cols + 127) / 128}}
 			dtypes = []safetensors.DType{safetensors.F32, safetensors.BF16, safetensors.F16, safetensors.F8E8M0}
@@ -48,17 +51,21 @@ func (p *patient) reported(q *quant) bool {
 
 func (p *patient) shapeOf(q *quant, s *tensor, want [][]int, dtypes []safetensors.DType) {
 	if !slices.ContainsFunc(want, func(w []int) bool { return slices.Equal(w, s.info.Shape) }) {
-		p.add(Error, KindScaleShape, []string{s.stored}, "%s has shape %v; %s of %v elements needs %v: convert the tensor again", s.stored, s.info.Shape, q.weight.stored, []int{q.rows, q.cols}, want[0])
+		p.add(Error, KindScaleShape, []string{s.stored}, "%s has shape %v; %s of %v elements needs %v: convert the tensor "+
+			"again", s.stored, s.info.Shape, q.weight.stored, []int{q.rows, q.cols}, want[0])
 	}
 	if !slices.Contains(dtypes, s.info.DType) {
-		p.add(Error, KindDType, []string{s.stored}, "%s is stored as %s; a scale of %s (%s) is %s: the header was relabelled or the conversion went wrong", s.stored, s.info.DType, q.weight.stored, q.weight.info.DType, list(dtypes))
+		p.add(Error, KindDType, []string{s.stored}, "%s is stored as %s; a scale of %s (%s) is %s: the header was "+
+			"relabelled or the conversion went wrong", s.stored, s.info.DType, q.weight.stored, q.weight.info.DType,
+			list(dtypes))
 	}
 }
 
 // fits tells whether a weight can be dequantised at all: scales there, of the right size and dtype.
 func (q *quant) fits() bool {
 	b, ok := q.block()
-	if !ok || q.scale == nil || q.scheme == nvfp4 && (q.global == nil || q.global.info.Elements() != 1 || q.global.info.DType != safetensors.F32) {
+	if !ok || q.scale == nil || q.scheme == nvfp4 &&
+		(q.global == nil || q.global.info.Elements() != 1 || q.global.info.DType != safetensors.F32) {
 		return false
 	}
 	r, c := b.ScaleShape(q.rows, q.cols)

@@ -125,7 +125,8 @@ func (w *part) scan(ctx context.Context, buf []byte, mu *sync.Mutex) error {
 			if at < lo || at+need > hi {
 				n := min(int64(len(buf)), end-at)
 				if got, err := w.r.ReadAt(buf[:n], at); int64(got) < n {
-					return fmt.Errorf("%s: tensor %s: byte %d cannot be read; the file was changed while it was examined, or the disk failed: %w", w.file, j.t.stored, at+int64(got), err)
+					return fmt.Errorf("%s: tensor %s: byte %d cannot be read; the file was changed while it was examined, or the "+
+						"disk failed: %w", w.file, j.t.stored, at+int64(got), err)
 				}
 				lo, hi = at, at+n
 			}

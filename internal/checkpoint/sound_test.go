@@ -42,7 +42,8 @@ func TestSoundFoldersRaiseNothing(t *testing.T) {
 				for _, f := range r.Findings {
 					t.Errorf("%s: %s %v", name, f, f.Tensors)
 				}
-				t.Logf("%s: %d tensors (expected %d), %d bytes, %.3f s, skipped %q", name, r.Tensors, r.Expected, r.Bytes, r.Seconds, r.Skipped)
+				t.Logf("%s: %d tensors (expected %d), %d bytes, %.3f s, skipped %q", name, r.Tensors, r.Expected, r.Bytes,
+					r.Seconds, r.Skipped)
 				if name != "alone" && r.Expected != r.Tensors {
 					t.Errorf("%s: %d tensors, the config calls for %d", name, r.Tensors, r.Expected)
 				}

@@ -100,14 +100,17 @@ func generate(b testing.TB, dir string, size int64) (files []string, total int64
 				here += int64(w.n*w.k/2+w.n*w.k/16) + 8
 			}
 			if e%32 == 0 {
-				list = append(list, entry{fmt.Sprintf("layers.%d.attn.compressor.%d.wkv.weight", e/256, e%256), "BF16", []int{1024, 4096}, 8 << 20, 'b'})
+				list = append(list, entry{
+					fmt.Sprintf("layers.%d.attn.compressor.%d.wkv.weight", e/256, e%256), "BF16", []int{1024, 4096}, 8 << 20, 'b',
+				})
 				here += 8 << 20
 			}
 		}
 		var header strings.Builder
 		at := int64(0)
 		for _, x := range list {
-			fmt.Fprintf(&header, ",%q:{\"dtype\":%q,\"shape\":%s,\"data_offsets\":[%d,%d]}", x.name, x.dtype, strings.ReplaceAll(fmt.Sprint(x.shape), " ", ","), at, at+x.size)
+			fmt.Fprintf(&header, ",%q:{\"dtype\":%q,\"shape\":%s,\"data_offsets\":[%d,%d]}", x.name, x.dtype,
+				strings.ReplaceAll(fmt.Sprint(x.shape), " ", ","), at, at+x.size)
 			at += x.size
 			weights[x.name] = shard
 		}

@@ -43,7 +43,13 @@ func (p *patient) quantOf(t *tensor) *quant {
 		return nil
 	}
 	scale, block := p.byCanon[stem+".scale"], p.byCanon[stem+".weight_scale"]
-	q := &quant{weight: t, rows: t.info.Shape[0], cols: t.info.Shape[1], global: p.byCanon[stem+".weight_scale_2"], input: p.byCanon[stem+".input_scale"]}
+	q := &quant{
+		weight: t,
+		rows:   t.info.Shape[0],
+		cols:   t.info.Shape[1],
+		global: p.byCanon[stem+".weight_scale_2"],
+		input:  p.byCanon[stem+".input_scale"],
+	}
 	switch t.info.DType {
 	case safetensors.F8E4M3:
 		q.scheme, q.scale = blockFP8, scale
@@ -73,7 +79,10 @@ func allowed(r Role) []safetensors.DType {
 	case Linear:
 		return []safetensors.DType{safetensors.BF16, safetensors.F32, safetensors.F16, safetensors.F8E4M3}
 	case Expert:
-		return []safetensors.DType{safetensors.BF16, safetensors.F32, safetensors.F16, safetensors.F8E4M3, safetensors.U8, safetensors.I8, safetensors.F4}
+		return []safetensors.DType{
+			safetensors.BF16, safetensors.F32, safetensors.F16, safetensors.F8E4M3, safetensors.U8, safetensors.I8,
+			safetensors.F4,
+		}
 	case Table:
 		return []safetensors.DType{safetensors.I64, safetensors.I32}
 	}
@@ -93,7 +102,8 @@ func (p *patient) matchStorage() {
 			continue
 		}
 		if !slices.Contains(allowed(w.Role), t.info.DType) {
-			p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s; this tensor is %s in every known form of the model: the header was relabelled or the conversion went wrong", t.stored, t.info.DType, list(allowed(w.Role)))
+			p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s; this tensor is %s in every known form of the "+
+				"model: the header was relabelled or the conversion went wrong", t.stored, t.info.DType, list(allowed(w.Role)))
 			continue
 		}
 		shape := slices.Clone(w.Shape)
@@ -101,7 +111,8 @@ func (p *patient) matchStorage() {
 			shape[len(shape)-1] /= 2
 		}
 		if !slices.Equal(shape, t.info.Shape) {
-			p.add(Error, KindShape, []string{t.stored}, "%s has shape %v (%s); config.json calls for %v: correct config.json or convert the checkpoint again", t.stored, t.info.Shape, t.info.DType, shape)
+			p.add(Error, KindShape, []string{t.stored}, "%s has shape %v (%s); config.json calls for %v: correct config.json "+
+				"or convert the checkpoint again", t.stored, t.info.Shape, t.info.DType, shape)
 		}
 	}
 	p.minorities()
@@ -136,7 +147,8 @@ func (p *patient) minorities() {
 		if t.info.DType.Bits() == common.Bits() {
 			severity, why = Error, "of the same width, so that its header was relabelled: convert it again"
 		}
-		p.add(severity, KindDTypeMinority, []string{t.stored}, "%s is stored as %s, but %d of the %d tensors of its kind as %s: %s", t.stored, t.info.DType, counts[common], total, common, why)
+		p.add(severity, KindDTypeMinority, []string{t.stored}, "%s is stored as %s, but %d of the %d tensors of its kind "+
+			"as %s: %s", t.stored, t.info.DType, counts[common], total, common, why)
 	}
 }
 

@@ -41,7 +41,10 @@ func (p *patient) blockTops(quants []*quant) {
 		usual, r := median(shares[q.scheme]), q.weight.scan
 		sampling := math.Sqrt(usual * (1 - usual) / float64(max(1, r.blocks-r.zero)))
 		if ok && s < usual-max(topSlack, 8*spread(shares[q.scheme]), 8*sampling) {
-			p.add(Suspect, KindBlockTop, []string{q.weight.stored}, "%s: the largest code is a top one in %.1f %% of its %d blocks, in %.1f %% of the typical tensor; the codes do not belong to blocks of this size, were shifted, or were not made by scaling to the block's maximum: convert the tensor again", q.weight.stored, 100*s, r.blocks-r.zero, 100*usual)
+			p.add(Suspect, KindBlockTop, []string{q.weight.stored}, "%s: the largest code is a top one in %.1f %% of its %d "+
+				"blocks, in %.1f %% of the typical tensor; the codes do not belong to blocks of this size, were shifted, or were "+
+				"not made by scaling to the block's maximum: convert the tensor again", q.weight.stored, 100*s, r.blocks-r.zero,
+				100*usual)
 		}
 	}
 }
@@ -69,7 +72,9 @@ func (p *patient) scaleTops(quants []*quant) {
 	for i, k := range names {
 		if v := tops[k]; len(all) >= 4 && (v < usual/1.25 || v > usual*1.25) {
 			s := weights[i].scale.stored
-			p.add(Suspect, KindScaleTop, []string{s}, "%s: the largest block scale (with its fused twin) is %g, of the typical tensor %g; block scales and global scale were made from different maxima: convert the tensor again", s, v, usual)
+			p.add(Suspect, KindScaleTop, []string{s}, "%s: the largest block scale (with its fused twin) is %g, of the "+
+				"typical tensor %g; block scales and global scale were made from different maxima: convert the tensor again", s, v,
+				usual)
 		}
 	}
 }

@@ -16,7 +16,8 @@ func (p *patient) twins() error {
 	seed := maphash.MakeSeed()
 	groups := map[uint64][]*tensor{}
 	for _, t := range p.tensors {
-		if !strings.Contains(t.canon, ".ffn.") || !strings.HasSuffix(t.canon, ".weight") || t.info.Size < 256 || !t.scan.differs {
+		if !strings.Contains(t.canon, ".ffn.") || !strings.HasSuffix(t.canon, ".weight") || t.info.Size < 256 ||
+			!t.scan.differs {
 			continue
 		}
 		sum, err := sample(seed, t)
@@ -38,7 +39,8 @@ func (p *patient) twins() error {
 				if same {
 					names := []string{first.stored, g[i].stored}
 					slices.Sort(names)
-					p.add(Error, KindDuplicate, names, "%s and %s hold the same %d bytes: one was written over the other; fetch or convert the checkpoint again", names[0], names[1], first.info.Size)
+					p.add(Error, KindDuplicate, names, "%s and %s hold the same %d bytes: one was written over the other; fetch or "+
+						"convert the checkpoint again", names[0], names[1], first.info.Size)
 					break
 				}
 			}

@@ -19,9 +19,11 @@ func TestSoundVariantsRaiseNothing(t *testing.T) {
 		do     func(f *folder)
 		notes  string // the only kind of note that is right to give
 	}{
-		"nvfp4-cast-from-mxfp4":    {"nano-v4-mxfp4", castToNVFP4, ""},
-		"fp8-with-fp32-scales":     {"nano-v4-mxfp4", fp32Scales, ""},
-		"one-layer-left-in-bf16":   {"nano-v4-mxfp4", func(f *folder) { inBF16(f, "layers.3.ffn.experts.") }, checkpoint.KindDTypeMinority},
+		"nvfp4-cast-from-mxfp4": {"nano-v4-mxfp4", castToNVFP4, ""},
+		"fp8-with-fp32-scales":  {"nano-v4-mxfp4", fp32Scales, ""},
+		"one-layer-left-in-bf16": {
+			"nano-v4-mxfp4", func(f *folder) { inBF16(f, "layers.3.ffn.experts.") }, checkpoint.KindDTypeMinority,
+		},
 		"codes-as-int8":            {"nano-v4-mxfp4", codesAsInt8, ""},
 		"tied-embedding":           {"nano-v4", func(f *folder) { f.get("head.weight").raw = f.get("embed.weight").raw }, ""},
 		"table-in-int32":           {"nano-v4-nvfp4", tableInt32, ""},
@@ -99,7 +101,12 @@ func inBF16(f *folder, prefix string) {
 		if !ok || !strings.HasPrefix(s.name, prefix) || s.dtype != "U8" {
 			continue
 		}
-		v, err := format.MXFP4.Decode(format.Quantised{Rows: s.shape[0], Cols: 2 * s.shape[1], Codes: s.raw, Scales: f.get(stem + ".scale").raw})
+		v, err := format.MXFP4.Decode(format.Quantised{
+			Rows:   s.shape[0],
+			Cols:   2 * s.shape[1],
+			Codes:  s.raw,
+			Scales: f.get(stem + ".scale").raw,
+		})
 		require.NoError(f.t, err)
 		s.dtype, s.shape, s.raw = "BF16", []int{s.shape[0], 2 * s.shape[1]}, nil
 		for _, x := range v {

@@ -26,7 +26,8 @@ func TestWeightsDoctor(t *testing.T) {
 		doctor(t, dir, os.DirFS(dir), checkpoint.Options{})
 		return
 	}
-	fmt.Println("doctor: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones against the fp32 original")
+	fmt.Println("doctor: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones against " +
+		"the fp32 original")
 	for _, folder := range nanoFolders {
 		doctor(t, folder, shipped(t, folder), checkpoint.Options{Config: nanoConfig(t), Base: shipped(t, "nano-v4")})
 	}
@@ -49,8 +50,10 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 		r, err = checkpoint.Examine(context.Background(), fsys, o)
 		require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
 	}
-	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d findings, %d of them errors\n",
-		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings), r.Errors())
+	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d "+
+		"findings, %d of them errors\n",
+		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings),
+		r.Errors())
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
 	page := filepath.Join(dir, "doctor-"+filepath.Base(name))
@@ -67,7 +70,8 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 		fmt.Println("   not examined:", s)
 	}
 	for _, d := range r.Base[:min(3, len(r.Base))] {
-		fmt.Printf("   against the base: %s relative L2 %.3g, at most %.3g half steps, %d outside\n", d.Tensor, d.RelL2, d.HalfSteps, d.Outside)
+		fmt.Printf("   against the base: %s relative L2 %.3g, at most %.3g half steps, %d outside\n", d.Tensor, d.RelL2,
+			d.HalfSteps, d.Outside)
 	}
 }
 

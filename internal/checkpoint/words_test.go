@@ -17,7 +17,9 @@ import (
 // harmless neighbours: the word must be special exactly when the code, decoded by numerics/format (vouched
 // for by ml_dtypes), is NaN or infinite, and not positive exactly when the value is not.
 func TestWordsAgreeWithDecodedCodes(t *testing.T) {
-	for _, d := range []safetensors.DType{safetensors.F8E4M3, safetensors.F8E5M2, safetensors.F8E8M0, safetensors.BF16, safetensors.F16} {
+	for _, d := range []safetensors.DType{
+		safetensors.F8E4M3, safetensors.F8E5M2, safetensors.F8E8M0, safetensors.BF16, safetensors.F16,
+	} {
 		f, err := format.ByDType(string(d))
 		require.NoError(t, err)
 		l := lanesOf(d)
@@ -39,7 +41,8 @@ func TestWordsAgreeWithDecodedCodes(t *testing.T) {
 						continue
 					}
 					if got, want := notPositive(b, l), !(v > 0) || !(n > 0); got != want {
-						t.Fatalf("%s: code %#x in lane %d beside %#x: not positive %v, decoded %g and %g", d, code, lane, neighbour, got, v, n)
+						t.Fatalf("%s: code %#x in lane %d beside %#x: not positive %v, decoded %g and %g", d, code, lane, neighbour, got,
+							v, n)
 					}
 				}
 			}

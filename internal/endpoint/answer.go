@@ -34,18 +34,21 @@ type Note struct{ Slug, Detail string }
 
 // Slugs of notes.
 const (
-	NoteInlineThoughts  = "thoughts-inline"        // the thoughts stood in the content between tags, or before an end tag
-	NoteTextAfterFinish = "text-after-finish"      // text behind the finish reason was left out
-	NoteFinishMissing   = "finish-missing"         // complete, but the server gave no finish reason
-	NoteDoneMissing     = "done-missing"           // the stream ended without [DONE], after a finish reason
-	NoteReplaced        = "replacement-characters" // U+FFFD in the answer; repaired where the tokens' bytes tell the characters
-	NoteRenamed         = "model-renamed"          // the answer names another model than was asked for
-	NoteModelChanged    = "model-changed"          // the answer names another model than an earlier one to the same request name
-	NoteClipped         = "logprobs-clipped"       // a log-probability is a stand-in for minus infinity: -100 or -9999
-	NoteNotFinite       = "numbers-not-finite"     // NaN or Infinity where JSON has no word for them
-	NoteOddTypes        = "fields-of-other-types"  // a field has another type than in the API reference and was left out
-	NoteCutToolCall     = "tool-call-cut"          // a tool call's arguments are no JSON object
-	NoteFinishAgainst   = "finish-contradicted"    // finish_reason says stop or tool_calls, the token count says the cap was reached
+	NoteInlineThoughts  = "thoughts-inline"   // the thoughts stood in the content between tags, or before an end tag
+	NoteTextAfterFinish = "text-after-finish" // text behind the finish reason was left out
+	NoteFinishMissing   = "finish-missing"    // complete, but the server gave no finish reason
+	NoteDoneMissing     = "done-missing"      // the stream ended without [DONE], after a finish reason
+	// U+FFFD in the answer; repaired where the tokens' bytes tell the characters
+	NoteReplaced = "replacement-characters"
+	NoteRenamed  = "model-renamed" // the answer names another model than was asked for
+	// the answer names another model than an earlier one to the same request name
+	NoteModelChanged = "model-changed"
+	NoteClipped      = "logprobs-clipped"      // a log-probability is a stand-in for minus infinity: -100 or -9999
+	NoteNotFinite    = "numbers-not-finite"    // NaN or Infinity where JSON has no word for them
+	NoteOddTypes     = "fields-of-other-types" // a field has another type than in the API reference and was left out
+	NoteCutToolCall  = "tool-call-cut"         // a tool call's arguments are no JSON object
+	// finish_reason says stop or tool_calls, the token count says the cap was reached
+	NoteFinishAgainst = "finish-contradicted"
 )
 
 // Shape is the form in which log-probabilities came.

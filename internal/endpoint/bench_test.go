@@ -32,7 +32,10 @@ func BenchmarkClientCPU(b *testing.B) {
 		require.NoError(b, err)
 		c, err := New(Options{BaseURL: "http://wire.test", Model: "wire", Transport: s.Transport()})
 		require.NoError(b, err)
-		a, err := c.Chat(b.Context(), ChatRequest{Messages: ask("What is the code?"), Sampling: Sampling{MaxTokens: 32, TopLogprobs: 20, Stream: stream}})
+		a, err := c.Chat(b.Context(), ChatRequest{
+			Messages: ask("What is the code?"),
+			Sampling: Sampling{MaxTokens: 32, TopLogprobs: 20, Stream: stream},
+		})
 		require.NoError(b, err)
 		if stream {
 			return string(a.Exchange.Response), "text/event-stream"
@@ -51,11 +54,19 @@ func BenchmarkClientCPU(b *testing.B) {
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			body, kind := answer(row.stream)
-			c, err := New(Options{BaseURL: "http://wire.test", APIKey: "sk-0123456789", Model: "wire", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-				return respond(200, http.Header{"Content-Type": {kind}}, strings.NewReader(body)), nil
-			})})
+			c, err := New(Options{
+				BaseURL: "http://wire.test",
+				APIKey:  "sk-0123456789",
+				Model:   "wire",
+				Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+					return respond(200, http.Header{"Content-Type": {kind}}, strings.NewReader(body)), nil
+				}),
+			})
 			require.NoError(b, err)
-			r := ChatRequest{Messages: ask(strings.Repeat("some words ", row.bytes/11)), Sampling: Sampling{MaxTokens: 32, TopLogprobs: 20, Stream: row.stream}}
+			r := ChatRequest{
+				Messages: ask(strings.Repeat("some words ", row.bytes/11)),
+				Sampling: Sampling{MaxTokens: 32, TopLogprobs: 20, Stream: row.stream},
+			}
 			began := cpu(b)
 			for b.Loop() {
 				if _, err := c.Chat(b.Context(), r); err != nil {

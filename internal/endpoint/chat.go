@@ -64,7 +64,11 @@ func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
 		k.fields["logprobs"], k.fields["top_logprobs"] = true, r.TopLogprobs
 	}
 	maps.Copy(k.fields, r.Extra)
-	_, err = c.api.CreateChatCompletion(context.WithValue(ctx, callKey{}, k), openai.ChatCompletionRequest{Model: nameless, Stop: r.Stop, Seed: r.Seed})
+	_, err = c.api.CreateChatCompletion(context.WithValue(ctx, callKey{}, k), openai.ChatCompletionRequest{
+		Model: nameless,
+		Stop:  r.Stop,
+		Seed:  r.Seed,
+	})
 	return c.finish(k, r.Sampling, "chat completion", err)
 }
 
@@ -85,7 +89,12 @@ func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, err
 		k.fields["echo"] = true
 	}
 	maps.Copy(k.fields, r.Extra)
-	_, err = c.api.CreateCompletion(context.WithValue(ctx, callKey{}, k), openai.CompletionRequest{Model: nameless, Prompt: "", Stop: r.Stop, Seed: r.Seed})
+	_, err = c.api.CreateCompletion(context.WithValue(ctx, callKey{}, k), openai.CompletionRequest{
+		Model:  nameless,
+		Prompt: "",
+		Stop:   r.Stop,
+		Seed:   r.Seed,
+	})
 	return c.finish(k, r.Sampling, "completion", err)
 }
 
@@ -157,7 +166,8 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 	full := a.Usage.Completion.Known && a.Usage.Completion.N >= s.MaxTokens
 	a.Cut = a.Finish == "length" || full
 	if full && (a.Finish == "tool_calls" || a.Finish == "stop" && a.Text == "" && a.Reasoning != "") {
-		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, and all %d tokens of the cap were used", a.Finish, s.MaxTokens))
+		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, and all %d tokens of the cap were used", a.Finish,
+			s.MaxTokens))
 	}
 	if broken != "" {
 		a.note(NoteCutToolCall, broken)

@@ -96,7 +96,8 @@ func IsShed(err error) bool {
 }
 
 // loading is how servers say with a 500 what 503 is for.
-var loading = regexp.MustCompile(`(?i)\b(?:model|weights?|server)\b.{0,40}\b(?:loading|starting|warming|not ready)\b|\bloading\b.{0,20}\bmodel\b|\boverloaded\b|\bqueue is full\b`)
+var loading = regexp.MustCompile(`(?i)\b(?:model|weights?|server)\b.{0,40}\b(?:loading|starting|warming|not ` +
+	`ready)\b|\bloading\b.{0,20}\bmodel\b|\boverloaded\b|\bqueue is full\b`)
 
 func (e *StatusError) shed() bool {
 	switch e.effective() {
@@ -117,4 +118,6 @@ func (e *StatusError) effective() int {
 }
 
 // aboutHistory is how a server words that an earlier assistant turn lacks something or has too much.
-var aboutHistory = regexp.MustCompile(`(?i)\breasoning(?:_content)?\b|\bassistant\b.*\bcontent\b|\bcontent\b.*\b(?:assistant|null|empty|tool[_ ]calls?|must be a string|required)\b|\bmessages?(?:\.|\[)\d*\]?\.?content\b`)
+var aboutHistory = regexp.MustCompile(`(?i)\breasoning(?:_content)?\b|\bassistant\b.*\bcontent\b|` +
+	`\bcontent\b.*\b(?:assistant|null|empty|tool[_ ]calls?|must be a ` +
+	`string|required)\b|\bmessages?(?:\.|\[)\d*\]?\.?content\b`)

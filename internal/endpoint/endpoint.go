@@ -36,7 +36,9 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	def := Limits{10 * time.Second, 15 * time.Minute, time.Second, 2 * time.Minute, 5 * time.Second, 64 << 20, 4, time.Minute}
+	def := Limits{
+		10 * time.Second, 15 * time.Minute, time.Second, 2 * time.Minute, 5 * time.Second, 64 << 20, 4, time.Minute,
+	}
 	if l.Connect <= 0 {
 		l.Connect = def.Connect
 	}
@@ -164,13 +166,15 @@ func rootURL(base string) (string, error) {
 	}
 	switch {
 	case u.User != nil:
-		return "", fmt.Errorf("endpoint: the base URL for host %q carries credentials: put them into OPENAI_API_KEY instead", u.Host)
+		return "", fmt.Errorf("endpoint: the base URL for host %q carries credentials: put them into OPENAI_API_KEY instead",
+			u.Host)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return "", fmt.Errorf("endpoint: the base URL has scheme %q: it must be http or https", u.Scheme)
 	case u.Host == "":
 		return "", fmt.Errorf("endpoint: the base URL %q names no host", s)
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("endpoint: the base URL for host %q has a query or fragment: give scheme, host and path only", u.Host)
+		return "", fmt.Errorf("endpoint: the base URL for host %q has a query or fragment: give scheme, host and path only",
+			u.Host)
 	}
 	path := strings.TrimRight(u.EscapedPath(), "/")
 	path = strings.TrimRight(strings.TrimSuffix(path, "/v1"), "/")

@@ -15,7 +15,8 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("endpoint: %s is unreachable: %v: is the server running, and is OPENAI_BASE_URL right?", e.Host, e.Err)
+	return fmt.Sprintf("endpoint: %s is unreachable: %v: is the server running, and is OPENAI_BASE_URL right?", e.Host,
+		e.Err)
 }
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
@@ -31,9 +32,11 @@ type StatusError struct {
 func (e *StatusError) Error() string {
 	switch {
 	case e.Where != "status":
-		return fmt.Sprintf("endpoint: the server answered %d but reports an error in its %s: %s", e.Status, e.Where, e.Message)
+		return fmt.Sprintf("endpoint: the server answered %d but reports an error in its %s: %s", e.Status, e.Where,
+			e.Message)
 	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
-		return fmt.Sprintf("endpoint: the server refused the request with status %d: %s: check OPENAI_API_KEY", e.Status, e.Message)
+		return fmt.Sprintf("endpoint: the server refused the request with status %d: %s: check OPENAI_API_KEY", e.Status,
+			e.Message)
 	}
 	return fmt.Sprintf("endpoint: the server answered status %d: %s", e.Status, e.Message)
 }
@@ -66,7 +69,8 @@ func (e *TruncatedError) Error() string {
 type HistoryError struct{ Refusal *StatusError }
 
 func (e *HistoryError) Error() string {
-	return fmt.Sprintf("%v: it is about the form of an assistant turn: send its thoughts under the other name, or its content in another form", e.Refusal)
+	return fmt.Sprintf("%v: it is about the form of an assistant turn: send its thoughts under the other name, or its "+
+		"content in another form", e.Refusal)
 }
 
 // Unwrap returns the refusal.

@@ -30,14 +30,20 @@ func TestErrorsInWholeBodies(t *testing.T) {
 	}
 }
 
-// Tokens MUST be counted by the count, else by the list; ids are read where they are wanted, and what is no list is told.
+// Tokens MUST be counted by the count, else by the list; ids are read where they are wanted, and what is no list is
+// told.
 func TestTokensAreRead(t *testing.T) {
 	for body, want := range map[string]Tokenization{
-		`{"count":3,"tokens":[7,8,9],"max_model_len":64}`:          {Supported: true, Count: 3, IDs: []int{7, 8, 9}, Window: Count{64, true}},
+		`{"count":3,"tokens":[7,8,9],"max_model_len":64}`: {
+			Supported: true,
+			Count:     3,
+			IDs:       []int{7, 8, 9},
+			Window:    Count{64, true},
+		},
 		`{"tokens":[{"id":7,"piece":"a"},{"id":8,"piece":"\"b"}]}`: {Supported: true, Count: 2, IDs: []int{7, 8}},
-		`{"tokens":["a","b"]}`:                                     {Supported: true, Count: 2},
-		`{"count":3}`:                                              {Supported: true, Count: 3},
-		`{"tokens":[]}`:                                            {Supported: true},
+		`{"tokens":["a","b"]}`: {Supported: true, Count: 2},
+		`{"count":3}`:          {Supported: true, Count: 3},
+		`{"tokens":[]}`:        {Supported: true},
 	} {
 		got, err := readTokens([]byte(body), true)
 		assert.NoError(t, err, body)

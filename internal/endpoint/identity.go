@@ -75,7 +75,10 @@ func (i Identity) Differences(other Identity) []string {
 
 // identityRoutes are GET routes that only read, in the order asked. SGLang's /flush_cache takes GET as well, so
 // nothing outside this list is asked.
-var identityRoutes = []string{"/version", "/get_server_info", "/get_model_info", "/model_info", "/props", "/server_info?config_format=json", "/slots", "/openapi.json"}
+var identityRoutes = []string{
+	"/version", "/get_server_info", "/get_model_info", "/model_info", "/props", "/server_info?config_format=json",
+	"/slots", "/openapi.json",
+}
 
 // Identify asks the read-only identity routes of vLLM, SGLang and llama.cpp. A route that is missing or fails is
 // no error; only an unreachable server and the caller's cancellation are.
@@ -162,8 +165,10 @@ const (
 
 var (
 	// volatile names change between two looks at the same server, or at each start with the same flags.
-	volatile = regexp.MustCompile(`(?i)^(?:internal_states?|.*throughput.*|uptime.*|start(?:ed|_time)?|.*timestamp.*|.*_time|pid|random_seed|seed|host|port|.*_port|.*init_addr|id_task|is_processing|n_past|n_decoded|n_remain|next_token|prompt|generated|status|num_running.*|num_waiting.*|load.*_avg)$`)
-	secret   = regexp.MustCompile(`(?i)(?:^|_)(?:api_?keys?|key|token|secret|password|passwd|credentials?)$`)
+	volatile = regexp.MustCompile(`(?i)^(?:internal_states?|.*throughput.*|uptime.*|start(?:ed|_time)?|.*timestamp.*|` +
+		`.*_time|pid|random_seed|seed|host|port|.*_port|.*init_addr|id_task|is_processing|n_past|n_decoded|n_remain|` +
+		`next_token|prompt|generated|status|num_running.*|num_waiting.*|load.*_avg)$`)
+	secret = regexp.MustCompile(`(?i)(?:^|_)(?:api_?keys?|key|token|secret|password|passwd|credentials?)$`)
 	// special are names that secret matches and that hold none.
 	special = regexp.MustCompile(`(?i)^(?:bos|eos|eot|pad|unk|sep|cls|mask)_token$`)
 )

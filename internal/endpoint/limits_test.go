@@ -49,7 +49,11 @@ func TestCommentsDoNotKeepAFinishedAnswerOpen(t *testing.T) {
 			pieces = append(pieces, ": still there\n\n")
 		}
 		c := newTest(t, func(r *http.Request) (*http.Response, error) {
-			return respond(200, http.Header{"Content-Type": {"text/event-stream"}}, &drip{ctx: r.Context(), pause: time.Second, pieces: pieces}), nil
+			return respond(200, http.Header{"Content-Type": {"text/event-stream"}}, &drip{
+				ctx:    r.Context(),
+				pause:  time.Second,
+				pieces: pieces,
+			}), nil
 		}, Limits{})
 		r := hello()
 		r.Stream = true
@@ -83,8 +87,10 @@ func TestStreamWithoutItsType(t *testing.T) {
 			r.Stream = true
 			a, err := c.Chat(t.Context(), r)
 			require.NoError(t, err)
-			if a.Text != "12" || a.Exchange.Stream != row.stream || len(a.Exchange.Response) != len(row.body) && name != "byte order" {
-				t.Errorf("text %q, stream %v, %d of %d bytes kept", a.Text, a.Exchange.Stream, len(a.Exchange.Response), len(row.body))
+			if a.Text != "12" || a.Exchange.Stream != row.stream ||
+				len(a.Exchange.Response) != len(row.body) && name != "byte order" {
+				t.Errorf("text %q, stream %v, %d of %d bytes kept", a.Text, a.Exchange.Stream, len(a.Exchange.Response),
+					len(row.body))
 			}
 		})
 	}
@@ -106,7 +112,10 @@ func TestStreamsShareAConnection(t *testing.T) {
 	c, err := New(Options{BaseURL: srv.URL, Model: "wire"})
 	require.NoError(t, err)
 	for i := range 10 {
-		_, err := c.Chat(t.Context(), ChatRequest{Messages: ask("What is the code?"), Sampling: Sampling{MaxTokens: 32, Stream: i%2 == 0}})
+		_, err := c.Chat(t.Context(), ChatRequest{
+			Messages: ask("What is the code?"),
+			Sampling: Sampling{MaxTokens: 32, Stream: i%2 == 0},
+		})
 		require.NoError(t, err)
 	}
 	if n := opened.Load(); n != 1 {
@@ -177,7 +186,8 @@ func TestHistoryForms(t *testing.T) {
 		turn.Role, turn.ToolCalls = "assistant", []ToolCall{{ID: "c", Name: "find", Arguments: "{}"}}
 		c, _ := quirky(t, wire.Options{Quirks: []string{quirk}})
 		a, err := c.Chat(t.Context(), ChatRequest{
-			Messages: []Message{{Role: "user", Content: "a"}, turn, {Role: "tool", Content: "b", ToolCallID: "c"}}, Sampling: Sampling{MaxTokens: 32},
+			Messages: []Message{{Role: "user", Content: "a"}, turn, {Role: "tool", Content: "b", ToolCallID: "c"}},
+			Sampling: Sampling{MaxTokens: 32},
 		})
 		return ClassOf(a, err)
 	}
@@ -214,7 +224,10 @@ func TestHistoryForms(t *testing.T) {
 func TestNeutralSamplingLeavesNothingToTheServer(t *testing.T) {
 	for neutral, want := range map[bool]string{true: wire.Text, false: wire.Looped} {
 		c, _ := quirky(t, wire.Options{Quirks: []string{"defaults"}})
-		a, err := c.Chat(t.Context(), ChatRequest{Messages: ask("What is the code?"), Sampling: Sampling{MaxTokens: 32, Neutral: neutral}})
+		a, err := c.Chat(t.Context(), ChatRequest{
+			Messages: ask("What is the code?"),
+			Sampling: Sampling{MaxTokens: 32, Neutral: neutral},
+		})
 		require.NoError(t, err)
 		assert.Equal(t, want, a.Text, "neutral %v", neutral)
 	}
@@ -222,7 +235,9 @@ func TestNeutralSamplingLeavesNothingToTheServer(t *testing.T) {
 
 // A server that fails with log-probabilities alone still answers, and the table says which of the two fails.
 func TestPreflightWithFailingLogprobs(t *testing.T) {
-	for quirk, want := range map[string]Capability{"logprobs=500": Failed, "logprobs=400": Unsupported, "logprobs=null": Unsupported, "logprobs=infinity": Supported} {
+	for quirk, want := range map[string]Capability{
+		"logprobs=500": Failed, "logprobs=400": Unsupported, "logprobs=null": Unsupported, "logprobs=infinity": Supported,
+	} {
 		c, _ := quirky(t, wire.Options{Flavour: wire.VLLM, Quirks: []string{quirk}})
 		p, err := c.Preflight(t.Context(), "n")
 		require.NoError(t, err, quirk)
@@ -235,10 +250,13 @@ func TestPreflightWithFailingLogprobs(t *testing.T) {
 // Whatever a server sends, the reader ends with an answer or an error, and does not panic.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(plainAnswer))
-	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"))
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"},\"finish_reason\":\"stop\"}]}\n\ndata: " +
+		"[DONE]\n\n"))
 	f.Add([]byte(":\n\nevent: error\ndata: {}\n\n"))
-	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":[]},{}]}}]}\ndata: {\"usage\":{\"prompt_tokens\":-1}}\n"))
-	f.Add([]byte("{\"choices\":[{\"message\":{\"content\":[{\"text\":1}]},\"logprobs\":{\"tokens\":[\"a\"],\"content\":[{}]}}]}"))
+	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":[]},{}]}}]}\ndata: " +
+		"{\"usage\":{\"prompt_tokens\":-1}}\n"))
+	f.Add([]byte("{\"choices\":[{\"message\":{\"content\":[{\"text\":1}]},\"logprobs\":{\"tokens\":[\"a\"]," +
+		"\"content\":[{}]}}]}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, kind := range []string{"application/json", "text/event-stream"} {
 			c := newTest(t, func(*http.Request) (*http.Response, error) {

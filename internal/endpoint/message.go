@@ -103,7 +103,8 @@ func (w *writer) turn(m Message) error {
 		field = FieldReasoningContent
 	case FieldReasoning, FieldReasoningContent:
 	default:
-		err = errors.Join(err, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning, FieldReasoningContent, m.Field))
+		err = errors.Join(err, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning,
+			FieldReasoningContent, m.Field))
 	}
 	if m.Thoughts != "" {
 		err = errors.Join(err, put(field, m.Thoughts))

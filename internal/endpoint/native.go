@@ -27,7 +27,9 @@ func (c *Client) Post(ctx context.Context, path string, fields any) ([]byte, Exc
 
 // PostStream is Post for an answer too large to hold: read gets the body as it arrives, unredacted and without a
 // limit on size; the limits on silence hold. Its error is returned as it is. Exchange.Response stays empty.
-func (c *Client) PostStream(ctx context.Context, path string, fields any, read func(io.Reader) error) (Exchange, error) {
+func (c *Client) PostStream(ctx context.Context, path string, fields any, read func(io.Reader) error) (Exchange,
+	error,
+) {
 	body, err := json.Marshal(fields)
 	if err != nil {
 		return Exchange{}, fmt.Errorf("endpoint: the body for %q cannot be written: %w", path, err)
@@ -41,7 +43,9 @@ func (c *Client) postRaw(ctx context.Context, path string, body []byte) ([]byte,
 	return b, err
 }
 
-func (c *Client) native(ctx context.Context, method, path string, body []byte, sink func(io.Reader) error) ([]byte, Exchange, error) {
+func (c *Client) native(ctx context.Context, method, path string, body []byte, sink func(io.Reader) error) ([]byte,
+	Exchange, error,
+) {
 	if !strings.HasPrefix(path, "/") {
 		return nil, Exchange{}, fmt.Errorf("endpoint: the route %q must begin with a slash", path)
 	}

@@ -18,17 +18,26 @@ type Overflow struct {
 // hold the numbers.
 var overflowForms = []*regexp.Regexp{
 	// vLLM and the OpenAI API; the first names all three numbers in another order than the next would take them
-	regexp.MustCompile(`(?is)max_tokens.*?is too large: (?P<completion>\d+).*?maximum context length is (?P<window>\d+) tokens.*?has (?P<prompt>\d+) input tokens`),
-	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?requested (?P<sum>\d+) tokens \((?P<prompt>\d+) (?:in|of|from) .*?(?P<completion>\d+) (?:in|for) the completion`),
-	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?(?:contains?|has|resulted in|requested|with) (?:at least )?(?P<prompt>\d+)(?: input)? tokens`),
-	regexp.MustCompile(`(?is)prompt \(length (?P<prompt>\d+)\) is longer than the maximum model length of (?P<window>\d+)`),
+	regexp.MustCompile(`(?is)max_tokens.*?is too large: (?P<completion>\d+).*?maximum context length is (?P<window>\d+) ` +
+		`tokens.*?has (?P<prompt>\d+) input tokens`),
+	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?requested (?P<sum>\d+) tokens ` +
+		`\((?P<prompt>\d+) (?:in|of|from) .*?(?P<completion>\d+) (?:in|for) the completion`),
+	regexp.MustCompile(`(?is)maximum context length (?:is|of) (?P<window>\d+) tokens.*?(?:contains?|has|resulted ` +
+		`in|requested|with) (?:at least )?(?P<prompt>\d+)(?: input)? tokens`),
+	regexp.MustCompile(`(?is)prompt \(length (?P<prompt>\d+)\) is longer than ` +
+		`the maximum model length of (?P<window>\d+)`),
 	// SGLang
-	regexp.MustCompile(`(?is)requested token count exceeds the model's maximum context length of (?P<window>\d+) tokens.*?requested a total of \d+ tokens: (?P<prompt>\d+) tokens from the input messages and (?P<completion>\d+) tokens for the completion`),
-	regexp.MustCompile(`(?is)input \((?P<prompt>\d+) tokens\) is longer than the model's context length \((?P<window>\d+) tokens\)`),
+	regexp.MustCompile(`(?is)requested token count exceeds the model's maximum context length of (?P<window>\d+) ` +
+		`tokens.*?requested a total of \d+ tokens: (?P<prompt>\d+) tokens from the input messages and (?P<completion>\d+) ` +
+		`tokens for the completion`),
+	regexp.MustCompile(`(?is)input \((?P<prompt>\d+) tokens\) is longer than the model's context length ` +
+		`\((?P<window>\d+) tokens\)`),
 	// llama.cpp
-	regexp.MustCompile(`(?is)request \((?P<prompt>\d+) tokens\) exceeds the available context size \((?P<window>\d+) tokens\)`),
+	regexp.MustCompile(`(?is)request \((?P<prompt>\d+) tokens\) exceeds the available context size \((?P<window>\d+) ` +
+		`tokens\)`),
 	// The last resort: it is about length, whatever the numbers are.
-	regexp.MustCompile(`(?i)context[ _](?:length|size|window).*(?:exceed|too long|longer)|(?:exceeds?|longer than|over) (?:the )?(?:\w+ )*context[ _](?:length|size|window)|prompt is too long|exceed_context_size|maximum context length`),
+	regexp.MustCompile(`(?i)context[ _](?:length|size|window).*(?:exceed|too long|longer)|(?:exceeds?|longer than|over) ` +
+		`(?:the )?(?:\w+ )*context[ _](?:length|size|window)|prompt is too long|exceed_context_size|maximum context length`),
 }
 
 // OverflowOf reads a refusal as "the request does not fit". It looks at a *StatusError only, in a 4xx, in a 500,
@@ -42,7 +51,8 @@ func OverflowOf(err error) (Overflow, bool) {
 		return s.fits, true
 	}
 	switch s.effective() {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusOK:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity,
+		http.StatusInternalServerError, http.StatusOK:
 		return readOverflow(s.Message)
 	}
 	return Overflow{}, false

@@ -83,9 +83,12 @@ func TestFalsifiedSeesPlantedAnswers(t *testing.T) {
 		in  Answer
 		bad bool
 	}{
-		"right":            {Answer{Text: wire.Text}, false},
-		"nothing":          {Answer{}, false},
-		"split, and said":  {Answer{Text: strings.Replace(wire.Text, "ü", "\ufffd\ufffd", 1), Notes: []Note{{NoteReplaced, ""}}}, false},
+		"right":   {Answer{Text: wire.Text}, false},
+		"nothing": {Answer{}, false},
+		"split, and said": {
+			Answer{Text: strings.Replace(wire.Text, "ü", "\ufffd\ufffd", 1), Notes: []Note{{NoteReplaced, ""}}},
+			false,
+		},
 		"split in silence": {Answer{Text: strings.Replace(wire.Text, "ü", "\ufffd\ufffd", 1)}, true},
 		"doubled":          {Answer{Text: wire.Text + wire.Text}, true},
 		"a part":           {Answer{Text: wire.Text[:9]}, true},
@@ -124,7 +127,10 @@ func TestQuirksOverSockets(t *testing.T) {
 			c, stop := overSocket(t, srv)
 			defer stop()
 			for i, stream := range []bool{false, true} {
-				a, err := c.Chat(t.Context(), ChatRequest{Messages: ask("What is the code?"), Sampling: Sampling{MaxTokens: 32, Stream: stream}})
+				a, err := c.Chat(t.Context(), ChatRequest{
+					Messages: ask("What is the code?"),
+					Sampling: Sampling{MaxTokens: 32, Stream: stream},
+				})
 				if got := ClassOf(a, err); got != want[i] {
 					t.Errorf("stream %v: class %q (%v), want %q", stream, got, err, want[i])
 				}

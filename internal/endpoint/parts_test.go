@@ -63,9 +63,11 @@ func TestMendingNeedsProof(t *testing.T) {
 		want     string
 		replaced int
 	}{
-		"whole":             {"Zürich", nil, "Zürich", 0},
-		"two pieces":        {"Z\ufffd\ufffdrich", tokens("Z\xc3", "\xbcrich"), "Zürich", 2},
-		"four pieces":       {"a \ufffd\ufffd\ufffd\ufffd b", tokens("a ", "\xf0", "\x9f", "\x99", "\x82", " b"), "a 🙂 b", 4},
+		"whole":      {"Zürich", nil, "Zürich", 0},
+		"two pieces": {"Z\ufffd\ufffdrich", tokens("Z\xc3", "\xbcrich"), "Zürich", 2},
+		"four pieces": {
+			"a \ufffd\ufffd\ufffd\ufffd b", tokens("a ", "\xf0", "\x9f", "\x99", "\x82", " b"), "a 🙂 b", 4,
+		},
 		"no bytes":          {"Z\ufffdrich", nil, "Z\ufffdrich", 1},
 		"another text":      {"Z\ufffdrich", tokens("Zürs"), "Z\ufffdrich", 1},
 		"broken bytes":      {"Z\ufffdrich", tokens("Z\xc3", "rich"), "Z\ufffdrich", 1},
@@ -92,18 +94,54 @@ func TestOverflowWordings(t *testing.T) {
 		want   Overflow
 		long   bool
 	}{
-		"openai":            {400, "This model's maximum context length is 4096 tokens. However, you requested 4242 tokens (4142 in the messages, 100 in the completion). Please reduce the length of the messages or completion.", Overflow{k(4142), k(100), k(4096)}, true},
-		"vllm, input":       {400, "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens. Please reduce the length of the input messages.", Overflow{k(5000), Count{}, k(4096)}, true},
-		"vllm, most":        {400, "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 tokens and your request has 120 input tokens (9000 > 8192 - 120).", Overflow{k(120), k(9000), k(8192)}, true},
-		"vllm, engine":      {400, "The decoder prompt (length 40963) is longer than the maximum model length of 40960.", Overflow{k(40963), Count{}, k(40960)}, true},
-		"sglang":            {400, "The input (70012 tokens) is longer than the model's context length (65536 tokens).", Overflow{k(70012), Count{}, k(65536)}, true},
-		"sglang, sum":       {400, "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of 33000 tokens: 32000 tokens from the input messages and 1000 tokens for the completion.", Overflow{k(32000), k(1000), k(32768)}, true},
-		"llama.cpp":         {400, "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it", Overflow{k(9001), Count{}, k(8192)}, true},
-		"llama.cpp, before": {500, "the request exceeds the available context size. try increasing the context size or enable context shift", Overflow{}, true},
-		"no numbers":        {400, "prompt is too long", Overflow{}, true},
-		"something else":    {400, "unknown field context", Overflow{}, false},
-		"a key":             {401, "prompt is too long", Overflow{}, false},
-		"overload":          {503, "maximum context length of 5 tokens", Overflow{}, false},
+		"openai": {
+			400, "This model's maximum context length is 4096 tokens. However, you requested 4242 tokens (4142 in the " +
+				"messages, 100 in the completion). Please reduce the length of the messages or completion.", Overflow{
+				k(4142), k(100), k(4096),
+			}, true,
+		},
+		"vllm, input": {
+			400, "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens. Please " +
+				"reduce the length of the input messages.", Overflow{
+				k(5000), Count{}, k(4096),
+			}, true,
+		},
+		"vllm, most": {
+			400, "'max_tokens' or 'max_completion_tokens' is too large: 9000. This model's maximum context length is 8192 " +
+				"tokens and your request has 120 input tokens (9000 > 8192 - 120).", Overflow{
+				k(120), k(9000), k(8192),
+			}, true,
+		},
+		"vllm, engine": {
+			400, "The decoder prompt (length 40963) is longer than the maximum model length of 40960.", Overflow{
+				k(40963), Count{}, k(40960),
+			}, true,
+		},
+		"sglang": {
+			400, "The input (70012 tokens) is longer than the model's context length (65536 tokens).", Overflow{
+				k(70012), Count{}, k(65536),
+			}, true,
+		},
+		"sglang, sum": {
+			400, "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of " +
+				"33000 tokens: 32000 tokens from the input messages and 1000 tokens for the completion.", Overflow{
+				k(32000), k(1000), k(32768),
+			}, true,
+		},
+		"llama.cpp": {
+			400, "request (9001 tokens) exceeds the available context size (8192 tokens), try increasing it", Overflow{
+				k(9001), Count{}, k(8192),
+			}, true,
+		},
+		"llama.cpp, before": {
+			500, "the request exceeds the available context size. try increasing the context size or enable context shift",
+			Overflow{},
+			true,
+		},
+		"no numbers":     {400, "prompt is too long", Overflow{}, true},
+		"something else": {400, "unknown field context", Overflow{}, false},
+		"a key":          {401, "prompt is too long", Overflow{}, false},
+		"overload":       {503, "maximum context length of 5 tokens", Overflow{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, long := OverflowOf(&StatusError{Status: row.status, Message: row.msg, Where: "status"})
@@ -121,14 +159,23 @@ func TestTurnsAreWrittenInEveryForm(t *testing.T) {
 		in   Message
 		want string
 	}{
-		"user":         {Message{Role: "user", Content: "a"}, `{"role":"user","content":"a"}`},
-		"empty":        {Message{Role: "assistant", ToolCalls: call}, `{"role":"assistant","content":"",` + written + `}`},
-		"null":         {Message{Role: "assistant", Form: AsNull, ToolCalls: call}, `{"role":"assistant","content":null,` + written + `}`},
-		"absent":       {Message{Role: "assistant", Form: AsAbsent, ToolCalls: call}, `{"role":"assistant",` + written + `}`},
-		"text wins":    {Message{Role: "assistant", Content: "a", Form: AsNull}, `{"role":"assistant","content":"a"}`},
-		"thoughts":     {Message{Role: "assistant", Content: "a", Thoughts: "t"}, `{"role":"assistant","content":"a","reasoning_content":"t"}`},
-		"thoughts too": {Message{Role: "assistant", Content: "a", Thoughts: "t", Field: FieldReasoning}, `{"role":"assistant","content":"a","reasoning":"t"}`},
-		"tool":         {Message{Role: "tool", Content: "a", ToolCallID: "c"}, `{"role":"tool","content":"a","tool_call_id":"c"}`},
+		"user":  {Message{Role: "user", Content: "a"}, `{"role":"user","content":"a"}`},
+		"empty": {Message{Role: "assistant", ToolCalls: call}, `{"role":"assistant","content":"",` + written + `}`},
+		"null": {
+			Message{Role: "assistant", Form: AsNull, ToolCalls: call},
+			`{"role":"assistant","content":null,` + written + `}`,
+		},
+		"absent":    {Message{Role: "assistant", Form: AsAbsent, ToolCalls: call}, `{"role":"assistant",` + written + `}`},
+		"text wins": {Message{Role: "assistant", Content: "a", Form: AsNull}, `{"role":"assistant","content":"a"}`},
+		"thoughts": {
+			Message{Role: "assistant", Content: "a", Thoughts: "t"},
+			`{"role":"assistant","content":"a","reasoning_content":"t"}`,
+		},
+		"thoughts too": {
+			Message{Role: "assistant", Content: "a", Thoughts: "t", Field: FieldReasoning},
+			`{"role":"assistant","content":"a","reasoning":"t"}`,
+		},
+		"tool": {Message{Role: "tool", Content: "a", ToolCallID: "c"}, `{"role":"tool","content":"a","tool_call_id":"c"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(row.in)
@@ -166,9 +213,14 @@ func TestKeyInPieces(t *testing.T) {
 		body.WriteString(`data: {"choices":[{"delta":{"content":"` + piece + `"}}]}` + "\n\n")
 	}
 	body.WriteString(`data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n")
-	c, err := New(Options{BaseURL: "http://engine.test", APIKey: key, Model: "m", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return respond(200, http.Header{"Content-Type": {"text/event-stream"}}, strings.NewReader(body.String())), nil
-	})})
+	c, err := New(Options{
+		BaseURL: "http://engine.test",
+		APIKey:  key,
+		Model:   "m",
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return respond(200, http.Header{"Content-Type": {"text/event-stream"}}, strings.NewReader(body.String())), nil
+		}),
+	})
 	require.NoError(t, err)
 	r := hello()
 	r.Messages[0].Content = "I was given " + key
@@ -204,12 +256,21 @@ func TestKeyAtTheEndOfAQuotation(t *testing.T) {
 			"no JSON":       {200, "", filler + key},
 			"stream":        {200, "text/event-stream", `data: {"error":"` + filler + key + `"}` + "\n\n"},
 			"junk":          {200, "text/event-stream", "data: " + filler + key + "\n\n"},
-			"arguments":     {200, "", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"` + filler + key + `"}}]}}]}`},
-			"odd content":   {200, "", `{"choices":[{"message":{"content":{"` + filler + `":"` + key + `"}}}]}`},
+			"arguments": {
+				200, "", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"` + filler + key + `"}}]}}]}`,
+			},
+			"odd content": {200, "", `{"choices":[{"message":{"content":{"` + filler + `":"` + key + `"}}}]}`},
 		} {
-			c, err := New(Options{BaseURL: "http://engine.test", APIKey: key, Model: "m", Limits: Limits{MaxTries: 1}, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-				return respond(row.status, http.Header{"Content-Type": {row.kind}, "Server": {filler + key}}, strings.NewReader(row.body)), nil
-			})})
+			c, err := New(Options{
+				BaseURL: "http://engine.test",
+				APIKey:  key,
+				Model:   "m",
+				Limits:  Limits{MaxTries: 1},
+				Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+					return respond(row.status, http.Header{"Content-Type": {row.kind}, "Server": {filler + key}},
+						strings.NewReader(row.body)), nil
+				}),
+			})
 			require.NoError(t, err)
 			a, err := c.Chat(t.Context(), hello())
 			said := a.Exchange.Server + string(a.Exchange.Response)

@@ -32,5 +32,6 @@ func pickyServer(t *testing.T, r *http.Request) (*http.Response, error) {
 	case body["chat_template_kwargs"] != nil:
 		return reply(500, `{"error":{"message":"jinja2: undefined"}}`)
 	}
-	return reply(200, `{"choices":[{"message":{"content":"Paris"},"text":"Paris","finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1}}`)
+	return reply(200, `{"choices":[{"message":{"content":"Paris"},"text":"Paris","finish_reason":"stop"}],`+
+		`"usage":{"prompt_tokens":9,"completion_tokens":1}}`)
 }

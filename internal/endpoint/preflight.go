@@ -21,7 +21,8 @@ const (
 
 // Feature is one row of the capability table.
 type Feature struct {
-	Name   string // slug: chat, logprobs, usage, completions, tokenize, cached-tokens, cache-salt, window, or one of Survey's
+	// slug: chat, logprobs, usage, completions, tokenize, cached-tokens, cache-salt, window, or one of Survey's
+	Name   string
 	State  Capability
 	N      int    // logprobs: alternatives given; window: tokens; otherwise 0
 	Detail string // one clause for people
@@ -110,11 +111,13 @@ func pickModel(list []ModelInfo, want string) (string, Count, error) {
 	case want == "" && len(list) == 0:
 		return "", Count{}, errors.New("endpoint: the server lists no model: name one with ASSAY_MODEL")
 	case want == "":
-		return "", Count{}, fmt.Errorf("endpoint: the server lists %d models: choose one with ASSAY_MODEL: %s", len(list), strings.Join(names, ", "))
+		return "", Count{}, fmt.Errorf("endpoint: the server lists %d models: choose one with ASSAY_MODEL: %s", len(list),
+			strings.Join(names, ", "))
 	case len(list) == 0:
 		return want, Count{}, nil // no list: the server may still know the name
 	}
-	return "", Count{}, fmt.Errorf("endpoint: the server does not list model %q: it has %s", want, strings.Join(names, ", "))
+	return "", Count{}, fmt.Errorf("endpoint: the server does not list model %q: it has %s", want,
+		strings.Join(names, ", "))
 }
 
 // probePrompt is about 200 tokens in any tokenizer: longer than the cache blocks of common engines.
@@ -130,7 +133,10 @@ func probePrompt(nonce string) string {
 // probeLogprobs finds the largest of 20, 5, 1 alternatives that the server takes; it is the chat probe too.
 func (c *Client) probeLogprobs(ctx context.Context, p *Preflight, prompt string) (Answer, error) {
 	ask := func(n int) (Answer, error) {
-		return c.Chat(ctx, ChatRequest{Messages: []Message{{Role: "user", Content: prompt}}, Sampling: Sampling{MaxTokens: 4, TopLogprobs: n}})
+		return c.Chat(ctx, ChatRequest{
+			Messages: []Message{{Role: "user", Content: prompt}},
+			Sampling: Sampling{MaxTokens: 4, TopLogprobs: n},
+		})
 	}
 	var a Answer
 	var err, failure error // failure: of the server, with log-probabilities
@@ -246,7 +252,8 @@ func outcome(name string, err error) Feature {
 	switch s := statusOf(err); {
 	case err == nil:
 		return Feature{Name: name, State: Supported}
-	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusNotImplemented || s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
+	case s == http.StatusNotFound || s == http.StatusMethodNotAllowed || s == http.StatusNotImplemented ||
+		s == http.StatusBadRequest || s == http.StatusUnprocessableEntity:
 		return Feature{Name: name, State: Unsupported, Detail: err.Error()}
 	}
 	return Feature{Name: name, State: Failed, Detail: err.Error()}

@@ -83,7 +83,8 @@ func (e *engine) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		usage = `{"prompt_tokens":200,"completion_tokens":1` + details + `}`
 	}
-	return reply(200, fmt.Sprintf(`{"choices":[{"message":{"content":"t0"},"logprobs":%s,"finish_reason":"stop"}],"usage":%s}`, lp, usage))
+	return reply(200, fmt.Sprintf(`{"choices":[{"message":{"content":"t0"},"logprobs":%s,"finish_reason":"stop"}],`+
+		`"usage":%s}`, lp, usage))
 }
 
 func TestPreflightTable(t *testing.T) {
@@ -96,12 +97,27 @@ func TestPreflightTable(t *testing.T) {
 	}{
 		"full":              {engine{models: one, maxTop: 20}, Count{8192, true}, 20, nil},
 		"five-alternatives": {engine{models: `{"data":[{"id":"m"}]}`, maxTop: 5}, Count{4096, true}, 5, nil},
-		"bare": {engine{models: `{"data":[{"id":"m"}]}`, maxTop: -1, noTokenize: true, noUsage: true, noComplete: true}, Count{}, 0, map[string]Capability{
-			"logprobs": Unsupported, "usage": Unsupported, "completions": Unsupported, "tokenize": Unsupported,
-			"cached-tokens": Unknown, "cache-salt": Unknown, "window": Unknown,
-		}},
-		"no-cache-report": {engine{models: one, maxTop: 20, noCached: true}, Count{8192, true}, 20, map[string]Capability{"cached-tokens": Unknown, "cache-salt": Unknown}},
-		"salt-ignored":    {engine{models: one, maxTop: 20, ignoreSalt: true}, Count{8192, true}, 20, map[string]Capability{"cache-salt": Unsupported}},
+		"bare": {
+			engine{models: `{"data":[{"id":"m"}]}`, maxTop: -1, noTokenize: true, noUsage: true, noComplete: true},
+			Count{},
+			0,
+			map[string]Capability{
+				"logprobs": Unsupported, "usage": Unsupported, "completions": Unsupported, "tokenize": Unsupported,
+				"cached-tokens": Unknown, "cache-salt": Unknown, "window": Unknown,
+			},
+		},
+		"no-cache-report": {
+			engine{models: one, maxTop: 20, noCached: true},
+			Count{8192, true},
+			20,
+			map[string]Capability{"cached-tokens": Unknown, "cache-salt": Unknown},
+		},
+		"salt-ignored": {
+			engine{models: one, maxTop: 20, ignoreSalt: true},
+			Count{8192, true},
+			20,
+			map[string]Capability{"cache-salt": Unsupported},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row.engine.seen = map[string]bool{}
@@ -109,7 +125,10 @@ func TestPreflightTable(t *testing.T) {
 			require.NoError(t, err)
 			p, err := c.Preflight(t.Context(), "n1")
 			require.NoError(t, err)
-			want := map[string]Capability{"chat": Supported, "logprobs": Supported, "usage": Supported, "completions": Supported, "tokenize": Supported, "cached-tokens": Supported, "cache-salt": Supported, "window": Supported}
+			want := map[string]Capability{
+				"chat": Supported, "logprobs": Supported, "usage": Supported, "completions": Supported, "tokenize": Supported,
+				"cached-tokens": Supported, "cache-salt": Supported, "window": Supported,
+			}
 			maps.Copy(want, row.want)
 			got := map[string]Capability{}
 			for _, f := range p.Features {
@@ -119,7 +138,8 @@ func TestPreflightTable(t *testing.T) {
 				t.Errorf("table (-want +got):\n%s", d)
 			}
 			if p.Model != "m" || p.Window != row.window || p.Logprobs() != row.top {
-				t.Errorf("model %q, window %v, %d alternatives; want m, %v, %d", p.Model, p.Window, p.Logprobs(), row.window, row.top)
+				t.Errorf("model %q, window %v, %d alternatives; want m, %v, %d", p.Model, p.Window, p.Logprobs(), row.window,
+					row.top)
 			}
 			if p.Requests > 12 {
 				t.Errorf("%d requests: a pre-flight must stay cheap", p.Requests)
@@ -148,14 +168,21 @@ func TestCompleteWithIDsAndEcho(t *testing.T) {
 	var sent map[string]any
 	c := newTest(t, func(r *http.Request) (*http.Response, error) {
 		require.NoError(t, json.NewDecoder(r.Body).Decode(&sent))
-		return respond(200, nil, strings.NewReader(`{"choices":[{"text":"ab","finish_reason":"length","logprobs":{"tokens":["a","b"],"token_logprobs":[null,-0.5],"top_logprobs":[null,{"b":-0.5,"c":-2}],"text_offset":[0,1]}}]}`)), nil
+		return respond(200, nil, strings.NewReader(`{"choices":[{"text":"ab","finish_reason":"length",`+
+			`"logprobs":{"tokens":["a","b"],"token_logprobs":[null,-0.5],"top_logprobs":[null,{"b":-0.5,"c":-2}],`+
+			`"text_offset":[0,1]}}]}`)), nil
 	}, Limits{})
-	a, err := c.Complete(t.Context(), CompletionRequest{IDs: []int{0, 2, 70}, Echo: true, Sampling: Sampling{MaxTokens: 1, TopLogprobs: 2}})
+	a, err := c.Complete(t.Context(), CompletionRequest{
+		IDs:      []int{0, 2, 70},
+		Echo:     true,
+		Sampling: Sampling{MaxTokens: 1, TopLogprobs: 2},
+	})
 	require.NoError(t, err)
 	if d := cmp.Diff([]any{0.0, 2.0, 70.0}, sent["prompt"]); d != "" || sent["echo"] != true || sent["logprobs"] != 2.0 {
 		t.Errorf("sent %v", sent)
 	}
-	if len(a.Tokens) != 2 || !math.IsNaN(a.Tokens[0].Logprob) || a.Tokens[1].Logprob != -0.5 || a.Tokens[1].Top[0].Token != "b" {
+	if len(a.Tokens) != 2 || !math.IsNaN(a.Tokens[0].Logprob) || a.Tokens[1].Logprob != -0.5 ||
+		a.Tokens[1].Top[0].Token != "b" {
 		t.Errorf("tokens %+v: the first has no log-probability, the second -0.5", a.Tokens)
 	}
 }

@@ -226,7 +226,8 @@ func late(t *testing.T, a Answer, _ error) {
 	}
 }
 
-// neutral is checked where it was not asked for: the fields are the caller's choice, because strict servers refuse them.
+// neutral is checked where it was not asked for: the fields are the caller's choice, because strict servers refuse
+// them.
 func neutral(t *testing.T, a Answer, _ error) {
 	t.Helper()
 	if strings.Contains(string(a.Exchange.Request), "top_k") {
@@ -241,7 +242,11 @@ const pause = time.Minute
 func asks(kind string) []ChatRequest {
 	user := Message{Role: "user", Content: "What is the code?"}
 	base := ChatRequest{Messages: []Message{user}, Sampling: Sampling{MaxTokens: 32, TopLogprobs: 5}}
-	turn := Message{Role: "assistant", ToolCalls: []ToolCall{{ID: "call_a", Name: "find", Arguments: "{}"}}, Thoughts: "hm"}
+	turn := Message{
+		Role:      "assistant",
+		ToolCalls: []ToolCall{{ID: "call_a", Name: "find", Arguments: "{}"}},
+		Thoughts:  "hm",
+	}
 	tool := Message{Role: "tool", Content: "48213", ToolCallID: "call_a"}
 	streamed := func(r ChatRequest) ChatRequest { r.Stream = true; return r }
 	both := func(r ChatRequest) []ChatRequest { return []ChatRequest{r, streamed(r)} }
@@ -277,7 +282,13 @@ func quirky(t *testing.T, o wire.Options) (*Client, *wire.Server) {
 	o.Pause, o.Model = pause, "m"
 	s, err := wire.New(o)
 	require.NoError(t, err)
-	c, err := New(Options{BaseURL: "http://wire.test", APIKey: canary, Model: "m", Transport: s.Transport(), Limits: Limits{Idle: 2 * time.Minute}})
+	c, err := New(Options{
+		BaseURL:   "http://wire.test",
+		APIKey:    canary,
+		Model:     "m",
+		Transport: s.Transport(),
+		Limits:    Limits{Idle: 2 * time.Minute},
+	})
 	require.NoError(t, err)
 	return c, s
 }

@@ -121,7 +121,11 @@ func (r *reply) add(data []byte) error {
 			return fmt.Errorf("endpoint: stream event %d is no valid JSON (%q): %w", r.events, r.quote(data), err)
 		}
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(data)) {
-			return &TruncatedError{Got: int64(len(data)), Nothing: len(data) == 0, Why: "the body ends in the middle: " + err.Error()}
+			return &TruncatedError{
+				Got:     int64(len(data)),
+				Nothing: len(data) == 0,
+				Why:     "the body ends in the middle: " + err.Error(),
+			}
 		}
 		return fmt.Errorf("endpoint: the answer is no valid JSON (%q): %w", r.quote(data), err)
 	}

@@ -49,7 +49,8 @@ func (t *transport) sendFailed(ctx context.Context, err error, host string, afte
 	}
 	var op *net.OpError
 	dial := errors.As(err, &op) && op.Op == "dial"
-	if !dial && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+	if !dial && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF)) {
 		lost := &TruncatedError{Why: "the connection was closed before the first byte: " + t.redact.text(err.Error())}
 		if after > t.limits.Connect {
 			return backoff.Permanent(lost)
@@ -71,7 +72,13 @@ func (t *transport) statusFailed(res *http.Response, body []byte, c *call) error
 		// Following would send the key to a host the user did not name.
 		msg = fmt.Sprintf("it redirects to %q: set OPENAI_BASE_URL to the final address", loc)
 	}
-	failure := &StatusError{Status: res.StatusCode, Code: code, Message: shorten(t.redact.text(msg), 300), Where: "status", fits: fitsOf(body)}
+	failure := &StatusError{
+		Status:  res.StatusCode,
+		Code:    code,
+		Message: shorten(t.redact.text(msg), 300),
+		Where:   "status",
+		fits:    fitsOf(body),
+	}
 	shed := failure.shed()
 	if shed {
 		t.sheds.Add(1)
@@ -83,7 +90,8 @@ func (t *transport) statusFailed(res *http.Response, body []byte, c *call) error
 	again := &againError{err: failure}
 	if wait, ok := retryAfter(res.Header.Get("Retry-After"), time.Now()); ok {
 		if wait > t.limits.MaxWait {
-			return backoff.Permanent(fmt.Errorf("endpoint: the server asks to wait %s, longer than the limit of %s: %w", wait, t.limits.MaxWait, failure))
+			return backoff.Permanent(fmt.Errorf("endpoint: the server asks to wait %s, longer than the limit of %s: %w", wait,
+				t.limits.MaxWait, failure))
 		}
 		again.after = &backoff.RetryAfterError{Duration: wait}
 	}
@@ -116,7 +124,8 @@ func aboutTurns(s *StatusError, c *call) error {
 	code := s.effective()
 	turns, _ := c.fields["messages"].([]Message)
 	spoke := slices.ContainsFunc(turns, func(m Message) bool { return m.Role == "assistant" })
-	if spoke && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && aboutHistory.MatchString(s.Message) {
+	if spoke && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) &&
+		aboutHistory.MatchString(s.Message) {
 		return &HistoryError{s}
 	}
 	return s

@@ -69,7 +69,8 @@ func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization
 		Prompt string `json:"prompt"`
 	}
 	if err := json.Unmarshal(b, &v); err != nil || v.Prompt == "" {
-		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the rendered prompt cannot be read: %q", shorten(string(b), 80))
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the rendered prompt cannot be read: %q",
+			shorten(string(b), 80))
 	}
 	return c.tokenize(ctx, map[string]any{"content": v.Prompt, "add_special": true, "parse_special": true}, false)
 }
@@ -111,7 +112,8 @@ func readTokens(b []byte, ids bool) (Tokenization, error) {
 		Window *int            `json:"max_model_len"`
 	}
 	if err := json.Unmarshal(b, &v); err != nil {
-		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80), err)
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer cannot be read (%q): %w", shorten(string(b), 80),
+			err)
 	}
 	out := Tokenization{Supported: true, Window: known(v.Window)}
 	if v.Count != nil {
@@ -123,12 +125,14 @@ func readTokens(b []byte, ids bool) (Tokenization, error) {
 	var list []json.RawMessage
 	if present(v.Tokens) {
 		if err := json.Unmarshal(v.Tokens, &list); err != nil {
-			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the tokens cannot be read (%q): %w", shorten(string(v.Tokens), 80), err)
+			return Tokenization{}, fmt.Errorf("tokenize: endpoint: the tokens cannot be read (%q): %w",
+				shorten(string(v.Tokens), 80), err)
 		}
 	}
 	switch {
 	case v.Count == nil && list == nil:
-		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q", shorten(string(b), 80))
+		return Tokenization{}, fmt.Errorf("tokenize: endpoint: the answer has neither count nor tokens: %q",
+			shorten(string(b), 80))
 	case v.Count == nil:
 		out.Count = len(list)
 	}

@@ -80,9 +80,11 @@ func TestUsageAnywhere(t *testing.T) {
 		more string // beside the choices
 		want Usage
 	}{
-		"top":              {`"usage":{"prompt_tokens":9,"completion_tokens":2}`, Usage{Prompt: k(9), Completion: k(2)}},
-		"details null":     {`"usage":{"prompt_tokens":9,"prompt_tokens_details":null}`, Usage{Prompt: k(9)}},
-		"cached zero":      {`"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}`, Usage{Prompt: k(9), Cached: k(0)}},
+		"top":          {`"usage":{"prompt_tokens":9,"completion_tokens":2}`, Usage{Prompt: k(9), Completion: k(2)}},
+		"details null": {`"usage":{"prompt_tokens":9,"prompt_tokens_details":null}`, Usage{Prompt: k(9)}},
+		"cached zero": {
+			`"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":0}}`, Usage{Prompt: k(9), Cached: k(0)},
+		},
 		"floats":           {`"usage":{"prompt_tokens":9.0}`, Usage{Prompt: k(9)}},
 		"negative":         {`"usage":{"prompt_tokens":-1}`, Usage{}},
 		"text":             {`"usage":{"prompt_tokens":"9","completion_tokens":2}`, Usage{Completion: k(2)}},
@@ -91,12 +93,15 @@ func TestUsageAnywhere(t *testing.T) {
 		"thoughts":         {`"usage":{"completion_tokens_details":{"reasoning_tokens":4}}`, Usage{Reasoning: k(4)}},
 		"thoughts, beside": {`"usage":{"reasoning_tokens":4}`, Usage{Reasoning: k(4)}},
 		"timings":          {`"timings":{"cache_n":128,"prompt_n":2}`, Usage{Cached: k(128)}},
-		"timings, after":   {`"usage":{"prompt_tokens_details":{"cached_tokens":5}},"timings":{"cache_n":128}`, Usage{Cached: k(5)}},
-		"nothing":          {`"id":7`, Usage{}},
+		"timings, after": {
+			`"usage":{"prompt_tokens_details":{"cached_tokens":5}},"timings":{"cache_n":128}`, Usage{Cached: k(5)},
+		},
+		"nothing": {`"id":7`, Usage{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTest(t, func(*http.Request) (*http.Response, error) {
-				return respond(200, nil, strings.NewReader(`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],`+row.more+`}`)), nil
+				return respond(200, nil, strings.NewReader(`{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],`+
+					row.more+`}`)), nil
 			}, Limits{})
 			a, err := c.Chat(t.Context(), hello())
 			require.NoError(t, err)
@@ -132,7 +137,8 @@ func TestTokenizeByFlavour(t *testing.T) {
 			chat, err := c.TokenizeChat(t.Context(), ask("what is the code"))
 			require.NoError(t, err)
 			known := flavour != wire.Plain
-			if text.Supported != known || chat.Supported != known || text.Count != want[0] || chat.Count != want[1] || len(text.IDs) != want[0] {
+			if text.Supported != known || chat.Supported != known || text.Count != want[0] || chat.Count != want[1] ||
+				len(text.IDs) != want[0] {
 				t.Errorf("text %+v, chat %+v; want %v", text, chat, want)
 			}
 		})

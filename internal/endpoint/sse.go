@@ -127,9 +127,16 @@ func (s *sse) end(r *reply, done bool) error {
 	case done && r.pieces > 0:
 		r.note(NoteFinishMissing, "the stream ended with [DONE] and without a finish reason")
 	case done:
-		return &TruncatedError{Got: s.in.got, Nothing: true, Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events)}
+		return &TruncatedError{
+			Got:     s.in.got,
+			Nothing: true,
+			Why:     fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events),
+		}
 	default:
-		return &TruncatedError{Got: s.in.got, Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events)}
+		return &TruncatedError{
+			Got: s.in.got,
+			Why: fmt.Sprintf("the stream ended without a finish_reason after %d events", r.events),
+		}
 	}
 	return nil
 }

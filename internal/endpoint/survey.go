@@ -63,9 +63,17 @@ func identityFeature(id Identity) Feature {
 		return Feature{Name: "identity", State: Unsupported, Detail: "no identity route answers"}
 	}
 	if id.Kind == KindUnknown {
-		return Feature{Name: "identity", State: Unknown, Detail: fmt.Sprintf("%d fields of no engine that is known", len(id.Fields))}
+		return Feature{
+			Name:   "identity",
+			State:  Unknown,
+			Detail: fmt.Sprintf("%d fields of no engine that is known", len(id.Fields)),
+		}
 	}
-	return Feature{Name: "identity", State: Supported, Detail: fmt.Sprintf("%s %s, %d fields", id.Kind, id.Version, len(id.Fields))}
+	return Feature{
+		Name:   "identity",
+		State:  Supported,
+		Detail: fmt.Sprintf("%s %s, %d fields", id.Kind, id.Version, len(id.Fields)),
+	}
 }
 
 // probeFlush never calls the route: one of them takes GET, and one flushes for every user of the server.

@@ -28,7 +28,11 @@ func (c *Client) probeIDs(ctx context.Context, nonce string, _ Identity) Feature
 func (c *Client) probeEcho(ctx context.Context, nonce string, _ Identity) Feature {
 	const name = "echo"
 	prompt := short(nonce)
-	a, err := c.Complete(ctx, CompletionRequest{Prompt: prompt, Echo: true, Sampling: Sampling{MaxTokens: 1, TopLogprobs: 1}})
+	a, err := c.Complete(ctx, CompletionRequest{
+		Prompt:   prompt,
+		Echo:     true,
+		Sampling: Sampling{MaxTokens: 1, TopLogprobs: 1},
+	})
 	switch {
 	case err != nil:
 		return outcome(name, err)
@@ -62,7 +66,10 @@ func (c *Client) probePromptLogprobs(ctx context.Context, nonce string, id Ident
 		}
 		return Feature{Name: name, State: Unsupported, Detail: "/generate answers without them"}
 	}
-	a, err := c.Chat(ctx, ChatRequest{Messages: ask(short(nonce)), Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"prompt_logprobs": 1}}})
+	a, err := c.Chat(ctx, ChatRequest{
+		Messages: ask(short(nonce)),
+		Sampling: Sampling{MaxTokens: 1, Extra: map[string]any{"prompt_logprobs": 1}},
+	})
 	if err != nil {
 		return outcome(name, err)
 	}
@@ -112,9 +119,12 @@ func (c *Client) probeSampling(ctx context.Context, nonce string, _ Identity) Fe
 func (c *Client) probeThinking(ctx context.Context, nonce string, _ Identity) Feature {
 	const name = "thinking-switch"
 	thoughts := func(on bool) (bool, error) {
-		a, err := c.Chat(ctx, ChatRequest{Messages: ask(short(nonce)), Sampling: Sampling{MaxTokens: 16, Extra: map[string]any{
-			"chat_template_kwargs": map[string]any{"enable_thinking": on, "thinking": on},
-		}}})
+		a, err := c.Chat(ctx, ChatRequest{
+			Messages: ask(short(nonce)),
+			Sampling: Sampling{MaxTokens: 16, Extra: map[string]any{
+				"chat_template_kwargs": map[string]any{"enable_thinking": on, "thinking": on},
+			}},
+		})
 		return a.Reasoning != "", err
 	}
 	on, err := thoughts(true)
@@ -174,7 +184,11 @@ func (c *Client) probeIndexer(ctx context.Context, nonce string, id Identity) Fe
 		} `json:"meta_info"`
 	}
 	if json.Unmarshal(b, &v) != nil || v.Meta.Topk == "" {
-		return Feature{Name: name, State: Unsupported, Detail: "accepted and ignored: start the server with --enable-return-indexer-topk"}
+		return Feature{
+			Name:   name,
+			State:  Unsupported,
+			Detail: "accepted and ignored: start the server with --enable-return-indexer-topk",
+		}
 	}
 	return Feature{Name: name, State: Supported, Detail: "on /generate"}
 }

@@ -25,23 +25,48 @@ func TestSurveyOfTheFlavours(t *testing.T) {
 		"vllm": {wire.Options{Flavour: wire.VLLM}, KindVLLM, "0.11.2", Count{4096, true}, map[string]Capability{
 			"indexer-topk": Unsupported,
 		}, Field{"server_info.vllm_config.cache_config.block_size", "64"}},
-		"sglang": {wire.Options{Flavour: wire.SGLang}, KindSGLang, "0.5.6", Count{4096, true}, nil, Field{"get_server_info.page_size", "64"}},
-		"llama.cpp": {wire.Options{Flavour: wire.LlamaCPP}, KindLlamaCPP, "b7100-1a2b3c4d", Count{4096, true}, map[string]Capability{
-			"prompt-logprobs": Unsupported, "indexer-topk": Unsupported,
-		}, Field{"props.total_slots", "2"}},
+		"sglang": {
+			wire.Options{Flavour: wire.SGLang},
+			KindSGLang,
+			"0.5.6",
+			Count{4096, true},
+			nil,
+			Field{"get_server_info.page_size", "64"},
+		},
+		"llama.cpp": {
+			wire.Options{Flavour: wire.LlamaCPP},
+			KindLlamaCPP,
+			"b7100-1a2b3c4d",
+			Count{4096, true},
+			map[string]Capability{
+				"prompt-logprobs": Unsupported, "indexer-topk": Unsupported,
+			},
+			Field{"props.total_slots", "2"},
+		},
 		"plain": {wire.Options{}, KindUnknown, "", Count{}, map[string]Capability{
-			"tokenize": Unsupported, "window": Unknown, "prompt-logprobs": Unsupported, "flush": Unknown, "indexer-topk": Unsupported, "identity": Unsupported,
+			"tokenize": Unsupported, "window": Unknown, "prompt-logprobs": Unsupported, "flush": Unknown,
+			"indexer-topk": Unsupported, "identity": Unsupported,
 		}, Field{}},
-		"thoughts-always": {wire.Options{Flavour: wire.SGLang, Quirks: []string{"inline-thoughts", "usage-placement=never", "logprobs=ignored"}}, KindSGLang, "0.5.6", Count{4096, true}, map[string]Capability{
-			"usage": Unsupported, "usage-stream": Unsupported, "cached-tokens": Unknown, "cache-salt": Unknown, "continue-final": Unknown, "logprobs": Unsupported,
-		}, Field{"get_server_info.attention_backend", "nsa"}},
+		"thoughts-always": {
+			wire.Options{Flavour: wire.SGLang, Quirks: []string{"inline-thoughts", "usage-placement=never", "logprobs=ignored"}},
+			KindSGLang,
+			"0.5.6",
+			Count{4096, true},
+			map[string]Capability{
+				"usage": Unsupported, "usage-stream": Unsupported, "cached-tokens": Unknown, "cache-salt": Unknown,
+				"continue-final": Unknown, "logprobs": Unsupported,
+			},
+			Field{"get_server_info.attention_backend", "nsa"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, s := quirky(t, row.options)
 			got, err := c.Survey(t.Context(), "n1")
 			require.NoError(t, err)
 			want := map[string]Capability{}
-			for f := range strings.FieldsSeq("chat logprobs usage completions tokenize cached-tokens cache-salt window completions-ids echo prompt-logprobs usage-stream seed sampling-fields thinking-switch continue-final flush indexer-topk identity") {
+			for f := range strings.FieldsSeq("chat logprobs usage completions tokenize cached-tokens cache-salt window " +
+				"completions-ids echo prompt-logprobs usage-stream seed sampling-fields thinking-switch continue-final flush " +
+				"indexer-topk identity") {
 				want[f] = Supported
 			}
 			maps.Copy(want, row.want)
@@ -53,7 +78,8 @@ func TestSurveyOfTheFlavours(t *testing.T) {
 				t.Errorf("table (-want +got):\n%s\n%+v", d, got.Features)
 			}
 			if got.Identity.Kind != row.kind || got.Identity.Version != row.version || got.Window != row.window {
-				t.Errorf("%s %q, window %v; want %s %q, %v", got.Identity.Kind, got.Identity.Version, got.Window, row.kind, row.version, row.window)
+				t.Errorf("%s %q, window %v; want %s %q, %v", got.Identity.Kind, got.Identity.Version, got.Window, row.kind,
+					row.version, row.window)
 			}
 			if v, ok := got.Identity.Value(row.field.Name); row.field.Name != "" && (!ok || v != row.field.Value) {
 				t.Errorf("field %s is %q, want %q", row.field.Name, v, row.field.Value)
@@ -78,7 +104,9 @@ func TestSurveyTellsRefusalFromFailure(t *testing.T) {
 	c := newTest(t, func(r *http.Request) (*http.Response, error) { return pickyServer(t, r) }, Limits{MaxTries: 1})
 	got, err := c.Survey(t.Context(), "n")
 	require.NoError(t, err)
-	for name, want := range map[string]Capability{"seed": Unsupported, "thinking-switch": Failed, "echo": Unsupported, "chat": Supported} {
+	for name, want := range map[string]Capability{
+		"seed": Unsupported, "thinking-switch": Failed, "echo": Unsupported, "chat": Supported,
+	} {
 		if s := got.State(name); s != want {
 			t.Errorf("%s is %s, want %s", name, s, want)
 		}
@@ -102,14 +130,19 @@ func TestFingerprint(t *testing.T) {
 	}{
 		"a flag": {func(m map[string]any) { m["page_size"] = 1 }, []string{`get_server_info.page_size: "64", then "1"`}},
 		"new":    {func(m map[string]any) { m["dp_size"] = 2 }, []string{`get_server_info.dp_size: absent, then "2"`}},
-		"gone":   {func(m map[string]any) { delete(m, "version") }, []string{`get_server_info.version: "0.5.6", then absent`}},
+		"gone": {
+			func(m map[string]any) { delete(m, "version") }, []string{`get_server_info.version: "0.5.6", then absent`},
+		},
 		"what changes by itself": {func(m map[string]any) {
 			m["random_seed"], m["last_gen_throughput"], m["internal_states"], m["port"] = 1, 3.5, []any{}, 1
 		}, nil},
 		"the server's key": {func(m map[string]any) { m["api_key"] = "another" }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			base := map[string]any{"version": "0.5.6", "page_size": 64, "random_seed": 9, "last_gen_throughput": 1.5, "port": 2, "api_key": "one", "max_total_num_tokens": 5}
+			base := map[string]any{
+				"version": "0.5.6", "page_size": 64, "random_seed": 9, "last_gen_throughput": 1.5, "port": 2, "api_key": "one",
+				"max_total_num_tokens": 5,
+			}
 			before := flatten(nil, "get_server_info", maps.Clone(base), 0)
 			row.change(base)
 			after := flatten(nil, "get_server_info", base, 0)

@@ -43,5 +43,6 @@ func splitBy(content, open, end string) (text, thoughts string, inline bool) {
 	if !inline {
 		return content, "", false
 	}
-	return strings.TrimLeft(strings.ReplaceAll(said.String(), end, ""), " \r\n\t"), strings.TrimSpace(thought.String()), true
+	return strings.TrimLeft(strings.ReplaceAll(said.String(), end, ""), " \r\n\t"), strings.TrimSpace(thought.String()),
+		true
 }

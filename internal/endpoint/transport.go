@@ -63,7 +63,13 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	}
 	t.requests.Add(1)
 	kept := t.redact.bytes(body)
-	c.out = Exchange{Method: req.Method, URL: req.URL.String(), Request: kept, Redacted: !bytes.Equal(kept, body), Keyed: t.key != ""}
+	c.out = Exchange{
+		Method:   req.Method,
+		URL:      req.URL.String(),
+		Request:  kept,
+		Redacted: !bytes.Equal(kept, body),
+		Keyed:    t.key != "",
+	}
 
 	policy := backoff.NewExponentialBackOff()
 	policy.InitialInterval = 500 * time.Millisecond
@@ -101,7 +107,8 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	send := req.Clone(ctx)
 	send.Body, send.ContentLength, send.GetBody = http.NoBody, 0, nil
 	if body != nil {
-		send.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil } // net/http repeats on a stale connection
+		// net/http repeats on a stale connection
+		send.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		send.Body, _ = send.GetBody()
 		send.ContentLength = int64(len(body))
 	}

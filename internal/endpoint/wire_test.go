@@ -1,20 +1,15 @@
 package endpoint
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -42,11 +37,16 @@ func newTest(t *testing.T, f roundTrip, l Limits) *Client {
 }
 
 func hello() ChatRequest {
-	return ChatRequest{Messages: []Message{{Role: "user", Content: "hello <there>"}}, Sampling: Sampling{MaxTokens: 5, TopLogprobs: 20, Extra: map[string]any{"cache_salt": "s1"}}}
+	return ChatRequest{
+		Messages: []Message{{Role: "user", Content: "hello <there>"}},
+		Sampling: Sampling{MaxTokens: 5, TopLogprobs: 20, Extra: map[string]any{"cache_salt": "s1"}},
+	}
 }
 
-const plainAnswer = `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"12"},
-"logprobs":{"content":[{"token":"1","logprob":-0.125,"bytes":[49],"top_logprobs":[{"token":"2","logprob":-3.5,"bytes":[50]},{"token":"1","logprob":-0.125,"bytes":[49]}]},
+const plainAnswer = `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,` +
+	`"message":{"role":"assistant","content":"12"},
+"logprobs":{"content":[{"token":"1","logprob":-0.125,"bytes":[49],"top_logprobs":[{"token":"2","logprob":-3.5,` +
+	`"bytes":[50]},{"token":"1","logprob":-0.125,"bytes":[49]}]},
 {"token":"2","logprob":-0.25,"bytes":[50],"top_logprobs":[]}]},"finish_reason":"stop"}],
 "usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"prompt_tokens_details":{"cached_tokens":0}}}`
 
@@ -100,7 +100,8 @@ func TestExactBytesAndNoKey(t *testing.T) {
 			t.Errorf("Authorization is %q", r.Header.Get("Authorization"))
 		}
 		echo, _ := json.Marshal(canary)
-		_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":3}}`, echo)
+		_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"content":%s},"finish_reason":"stop"}],"usage":{"prompt_tokens":3}}`,
+			echo)
 	}))
 	defer srv.Close()
 	c, err := New(Options{BaseURL: srv.URL + "/v1/", APIKey: canary, Model: "m"})
@@ -113,7 +114,10 @@ func TestExactBytesAndNoKey(t *testing.T) {
 	}
 	var sent map[string]any
 	require.NoError(t, json.Unmarshal(arrived, &sent))
-	for field, want := range map[string]any{"temperature": 0.0, "top_p": 1.0, "max_tokens": 5.0, "cache_salt": "s1", "logprobs": true, "top_logprobs": 20.0, "model": "m"} {
+	for field, want := range map[string]any{
+		"temperature": 0.0, "top_p": 1.0, "max_tokens": 5.0, "cache_salt": "s1", "logprobs": true, "top_logprobs": 20.0,
+		"model": "m",
+	} {
 		if sent[field] != want {
 			t.Errorf("field %q was sent as %v, want %v", field, sent[field], want)
 		}
@@ -141,7 +145,8 @@ func TestExactBytesAndNoKey(t *testing.T) {
 	}
 	sh, err := os.ReadFile(filepath.Join(dir, base+".sh"))
 	require.NoError(t, err)
-	want := "curl -sS " + srv.URL + `/v1/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: application/json' --data-binary @recall--len-128.json` + "\n"
+	want := "curl -sS " + srv.URL + `/v1/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" -H 'Content-Type: ` +
+		`application/json' --data-binary @recall--len-128.json` + "\n"
 	if d := cmp.Diff(want, string(sh)); d != "" {
 		t.Errorf("curl line (-want +got):\n%s", d)
 	}
@@ -149,9 +154,14 @@ func TestExactBytesAndNoKey(t *testing.T) {
 
 // A placeholder key must not change what a server said.
 func TestPlaceholderKeyLeavesAnswersAlone(t *testing.T) {
-	c, err := New(Options{BaseURL: "http://engine.test", APIKey: "1", Model: "m", Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-		return respond(200, nil, strings.NewReader(plainAnswer)), nil
-	})})
+	c, err := New(Options{
+		BaseURL: "http://engine.test",
+		APIKey:  "1",
+		Model:   "m",
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return respond(200, nil, strings.NewReader(plainAnswer)), nil
+		}),
+	})
 	require.NoError(t, err)
 	if a, err := c.Chat(t.Context(), hello()); err != nil || a.Text != "12" {
 		t.Errorf("got %q, %v; want 12", a.Text, err)
@@ -162,8 +172,10 @@ func TestStreamEqualsPlain(t *testing.T) {
 	event := func(s string) string { return "data: " + s + "\n\n" }
 	stream := strings.Repeat(": keep-alive\n\n", 1000) + // beyond go-openai's limit of 300
 		event(`{"id":"1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":null}}]}`) +
-		event(`{"choices":[{"index":0,"delta":{"content":"1"},"logprobs":{"content":[{"token":"1","logprob":-0.125,"bytes":[49],"top_logprobs":[{"token":"2","logprob":-3.5},{"token":"1","logprob":-0.125}]}]}}]}`) +
-		"event: x\r\nid: 7\r\ndata:" + `{"choices":[{"index":0,"delta":{"content":"2"},"logprobs":{"content":[{"token":"2","logprob":-0.25,"bytes":[50],"top_logprobs":[]}]}}]}` + "\r\n\r\n" +
+		event(`{"choices":[{"index":0,"delta":{"content":"1"},"logprobs":{"content":[{"token":"1","logprob":-0.125,`+
+			`"bytes":[49],"top_logprobs":[{"token":"2","logprob":-3.5},{"token":"1","logprob":-0.125}]}]}}]}`) +
+		"event: x\r\nid: 7\r\ndata:" + `{"choices":[{"index":0,"delta":{"content":"2"},` +
+		`"logprobs":{"content":[{"token":"2","logprob":-0.25,"bytes":[50],"top_logprobs":[]}]}}]}` + "\r\n\r\n" +
 		event(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`) +
 		event(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":0}}}`)
 	sse := http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}
@@ -205,13 +217,20 @@ func TestFaultsOnTheWire(t *testing.T) {
 		body   string
 		want   string
 	}{
-		"400":               {400, nil, `{"error":{"message":"too long"}}`, "answered status 400: too long"},
-		"401-echo":          {401, nil, `{"error":{"message":"bad key sk-canary/\"<7>é+x"}}`, "check OPENAI_API_KEY"},
-		"302":               {302, http.Header{"Location": {"http://elsewhere/v1"}}, "", `redirects to "http://elsewhere/v1"`},
-		"error-in-200":      {200, nil, `{"error":{"message":"boom"}}`, "reports an error in its body: boom"},
-		"error-in-stream":   {200, sse, "data: {\"choices\":[]}\n\ndata: { \"error\": {\"message\":\"boom\"}}\n\ndata: [DONE]\n\n", "reports an error in its stream: boom"},
-		"only-done":         {200, sse, "data: [DONE]\n\n", "without a finish_reason after 0 events"},
-		"dropped":           {200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"1\"}}]}\n\n", "without a finish_reason after 1 events"},
+		"400":      {400, nil, `{"error":{"message":"too long"}}`, "answered status 400: too long"},
+		"401-echo": {401, nil, `{"error":{"message":"bad key sk-canary/\"<7>é+x"}}`, "check OPENAI_API_KEY"},
+		"302": {
+			302, http.Header{"Location": {"http://elsewhere/v1"}}, "", `redirects to "http://elsewhere/v1"`,
+		},
+		"error-in-200": {200, nil, `{"error":{"message":"boom"}}`, "reports an error in its body: boom"},
+		"error-in-stream": {
+			200, sse, "data: {\"choices\":[]}\n\ndata: { \"error\": {\"message\":\"boom\"}}\n\ndata: [DONE]\n\n",
+			"reports an error in its stream: boom",
+		},
+		"only-done": {200, sse, "data: [DONE]\n\n", "without a finish_reason after 0 events"},
+		"dropped": {
+			200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"1\"}}]}\n\n", "without a finish_reason after 1 events",
+		},
 		"html":              {200, nil, "<html>", "is no valid JSON"},
 		"no-choices":        {200, nil, `{"choices":[]}`, "has no choices"},
 		"junk-event":        {200, sse, "data: {\"choices\":\n\n", "is no valid JSON"},
@@ -231,166 +250,9 @@ func TestFaultsOnTheWire(t *testing.T) {
 				t.Errorf("the error holds the key: %v", err)
 			}
 			if len(a.Exchange.Request) == 0 || a.Exchange.Tries != 1 {
-				t.Errorf("the exchange of a failed request must be kept and not repeated: %d bytes, %d tries", len(a.Exchange.Request), a.Exchange.Tries)
+				t.Errorf("the exchange of a failed request must be kept and not repeated: %d bytes, %d tries",
+					len(a.Exchange.Request), a.Exchange.Tries)
 			}
 		})
 	}
-}
-
-func TestRetries(t *testing.T) {
-	reset := &net.OpError{Op: "read", Err: io.EOF}
-	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
-	after := func(s string) http.Header { return http.Header{"Retry-After": {s}} }
-	type reply struct {
-		status int
-		header http.Header
-		err    error
-	}
-	for name, row := range map[string]struct {
-		replies []reply // then 200
-		tries   int
-		waited  time.Duration // exact where Retry-After decides
-		err     string
-	}{
-		"429-retry-after":   {[]reply{{429, after("7"), nil}, {429, after("5"), nil}}, 3, 12 * time.Second, ""},
-		"503":               {[]reply{{503, nil, nil}}, 2, 0, ""},
-		"502":               {[]reply{{502, nil, nil}}, 2, 0, ""},
-		"500":               {[]reply{{500, nil, nil}}, 1, 0, "status 500"},
-		"504":               {[]reply{{504, nil, nil}}, 1, 0, "status 504"},
-		"reset":             {[]reply{{0, nil, reset}}, 2, 0, ""},
-		"429-forever":       {[]reply{{429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}}, 4, 3 * time.Second, "status 429"},
-		"asks-for-too-much": {[]reply{{503, after("3600"), nil}}, 1, 0, "longer than the limit"},
-		"refused":           {[]reply{{0, nil, refused}}, 1, 0, "is unreachable"},
-		"404":               {[]reply{{404, nil, nil}}, 1, 0, "status 404"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				n := 0
-				c := newTest(t, func(*http.Request) (*http.Response, error) {
-					if n++; n <= len(row.replies) {
-						if r := row.replies[n-1]; r.err != nil {
-							return nil, r.err
-						} else {
-							return respond(r.status, r.header, strings.NewReader("busy")), nil
-						}
-					}
-					return respond(200, nil, strings.NewReader(plainAnswer)), nil
-				}, Limits{})
-				began := time.Now()
-				a, err := c.Chat(t.Context(), hello())
-				if row.err == "" {
-					require.NoError(t, err)
-				} else if err == nil || !strings.Contains(err.Error(), row.err) {
-					t.Errorf("got error %v, want one with %q", err, row.err)
-				}
-				if a.Exchange.Tries != row.tries || c.Retries() != row.tries-1 {
-					t.Errorf("%d tries and %d retries counted, want %d and %d", a.Exchange.Tries, c.Retries(), row.tries, row.tries-1)
-				}
-				if got := time.Since(began); row.waited > 0 && got != row.waited {
-					t.Errorf("waited %s, the server asked for %s", got, row.waited)
-				}
-				if IsUnreachable(err) != (name == "refused") {
-					t.Errorf("IsUnreachable(%v) = %v", err, IsUnreachable(err))
-				}
-			})
-		})
-	}
-}
-
-// drip is a body that gives one piece after each pause, then ends or falls silent until cancelled.
-type drip struct {
-	ctx    context.Context
-	pause  time.Duration
-	pieces []string
-	silent bool
-}
-
-func (d *drip) Read(p []byte) (int, error) {
-	wait := d.pause
-	if len(d.pieces) == 0 {
-		if !d.silent {
-			return 0, io.EOF
-		}
-		wait = 1000 * time.Hour
-	}
-	select {
-	case <-time.After(wait):
-	case <-d.ctx.Done():
-		return 0, d.ctx.Err()
-	}
-	n := copy(p, d.pieces[0])
-	d.pieces = d.pieces[1:]
-	return n, nil
-}
-
-// Silence ends a request; slowness does not.
-func TestLimitsAreOnSilence(t *testing.T) {
-	sse := http.Header{"Content-Type": {"text/event-stream"}}
-	alive := make([]string, 500)
-	for i := range alive {
-		alive[i] = ":\n"
-	}
-	ok := `data: {"choices":[{"delta":{"content":"1"},"finish_reason":"stop"}]}` + "\n\n"
-	for name, row := range map[string]struct {
-		body  drip
-		phase string // "" = must succeed
-		took  time.Duration
-	}{
-		"slow-but-alive":      {drip{pause: time.Minute, pieces: append(alive, ok)}, "", 501 * time.Minute},
-		"first-byte":          {drip{silent: true}, "first byte", 15 * time.Minute},
-		"idle":                {drip{pause: time.Second, pieces: []string{":\n"}, silent: true}, "idle", time.Second + 2*time.Minute},
-		"complete-then-quiet": {drip{pause: time.Second, pieces: []string{ok}, silent: true}, "", time.Second + 5*time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				c := newTest(t, func(r *http.Request) (*http.Response, error) {
-					b := row.body
-					b.ctx = r.Context()
-					return respond(200, sse, &b), nil
-				}, Limits{})
-				began := time.Now()
-				a, err := c.Chat(t.Context(), hello())
-				var silence *SilenceError
-				switch {
-				case row.phase == "" && (err != nil || a.Text != "1"):
-					t.Errorf("got %q, %v; want the answer", a.Text, err)
-				case row.phase != "" && (!errors.As(err, &silence) || silence.Phase != row.phase):
-					t.Errorf("got error %v, want silence in phase %q", err, row.phase)
-				}
-				if a.Exchange.Tries != 1 {
-					t.Errorf("%d tries: a probe that is waited for may not be asked again", a.Exchange.Tries)
-				}
-				if got := time.Since(began); got != row.took {
-					t.Errorf("took %s, want %s", got, row.took)
-				}
-			})
-		})
-	}
-}
-
-func TestCancelEndsTheWaitForASlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Options{BaseURL: "http://engine.test", MaxInFlight: 1, Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-			return nil, r.Context().Err()
-		})})
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		errs := make(chan error)
-		for range 2 {
-			go func() {
-				_, err := c.Chat(ctx, hello())
-				errs <- err
-			}()
-		}
-		for range 2 {
-			if err := <-errs; !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v, want the caller's deadline", err)
-			}
-		}
-		if n := c.Requests(); n != 1 {
-			t.Errorf("%d requests sent with one slot, want 1", n)
-		}
-	})
 }

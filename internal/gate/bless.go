@@ -113,11 +113,13 @@ func Bless(r Request, p Policy) (Golden, error) {
 		b := baselineOf(f, byFamily[f])
 		n := len(byFamily[f])
 		if float64(len(b.Unstable)) > p.MaxUnstable*float64(n) {
-			refuse("unstable", f, "%d of %d cells of %s answer differently within three repeats, more than %.0f %%: lower the concurrency or the temperature, or find what makes the server undecided",
+			refuse("unstable", f, "%d of %d cells of %s answer differently within three repeats, more than %.0f %%: lower the "+
+				"concurrency or the temperature, or find what makes the server undecided",
 				len(b.Unstable), n, string(f), 100*p.MaxUnstable)
 		}
 		if b.Recall < p.RecallFloor {
-			refuse("floor", f, "recall of %s is %.1f %% over three repeats, below the floor of %.0f %%: too little is found for a loss to show; diagnose this server first",
+			refuse("floor", f, "recall of %s is %.1f %% over three repeats, below the floor of %.0f %%: too little is found "+
+				"for a loss to show; diagnose this server first",
 				string(f), 100*b.Recall, 100*p.RecallFloor)
 		}
 		g.Families = append(g.Families, b)
@@ -132,11 +134,14 @@ func badCell(c Cell) (rule, why string) {
 	for i, o := range c.Repeats {
 		switch {
 		case !o.Measured:
-			return "unmeasured", fmt.Sprintf("the cell %q was not measured in repeat %d: a golden with holes would pass for a complete one, run it again", c.ID, i+1)
+			return "unmeasured", fmt.Sprintf("the cell %q was not measured in repeat %d: a golden with holes would pass for a "+
+				"complete one, run it again", c.ID, i+1)
 		case o.Prompt != c.Repeats[0].Prompt:
-			return "prompt", fmt.Sprintf("the cell %q asked other bytes in repeat %d (%q) than in the first (%q): repeats must be the same question", c.ID, i+1, o.Prompt, c.Repeats[0].Prompt)
+			return "prompt", fmt.Sprintf("the cell %q asked other bytes in repeat %d (%q) than in the first (%q): repeats "+
+				"must be the same question", c.ID, i+1, o.Prompt, c.Repeats[0].Prompt)
 		case o.HasMargin && (math.IsNaN(o.Margin) || math.IsInf(o.Margin, 0)):
-			return "margin", fmt.Sprintf("the cell %q has a margin of %v in repeat %d: say that it has none instead", c.ID, o.Margin, i+1)
+			return "margin", fmt.Sprintf("the cell %q has a margin of %v in repeat %d: say that it has none instead", c.ID,
+				o.Margin, i+1)
 		}
 	}
 	return "", ""

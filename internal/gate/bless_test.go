@@ -32,15 +32,39 @@ func TestBlessRefuses(t *testing.T) {
 		{"no reason", gate.Request{Reason: " ", Cells: cells(gate.Far, 40, hit())}, "reason"},
 		{"in CI", gate.Request{Reason: "x", CI: true, Cells: cells(gate.Far, 40, hit())}, "ci"},
 		{"nothing", gate.Request{Reason: "x"}, "empty"},
-		{"a cell twice", gate.Request{Reason: "x", Cells: append(cells(gate.Far, 40, hit()), cells(gate.Far, 1, hit())...)}, "duplicate"},
+		{
+			"a cell twice",
+			gate.Request{Reason: "x", Cells: append(cells(gate.Far, 40, hit()), cells(gate.Far, 1, hit())...)},
+			"duplicate",
+		},
 		{"a hole", gate.Request{Reason: "x", Cells: edit(func(o *gate.Outcome) { o.Measured = false })}, "unmeasured"},
 		{"another prompt", gate.Request{Reason: "x", Cells: edit(func(o *gate.Outcome) { o.Prompt = "q" })}, "prompt"},
-		{"a margin of NaN", gate.Request{Reason: "x", Cells: edit(func(o *gate.Outcome) { o.HasMargin, o.Margin = true, math.NaN() })}, "margin"},
+		{
+			"a margin of NaN", gate.Request{
+				Reason: "x",
+				Cells:  edit(func(o *gate.Outcome) { o.HasMargin, o.Margin = true, math.NaN() }),
+			}, "margin",
+		},
 		{"four of 40 unstable", gate.Request{Reason: "x", Cells: flip(cells(gate.Far, 40, hit()), 1, 4)}, ""},
 		{"five of 40 unstable", gate.Request{Reason: "x", Cells: flip(cells(gate.Far, 40, hit()), 1, 5)}, "unstable"},
-		{"unstable in one family of two", gate.Request{Reason: "x", Cells: append(flip(cells(gate.Far, 40, hit()), 1, 5), cells(gate.Near, 40, hit())...)}, "unstable"},
-		{"recall of a half", gate.Request{Reason: "x", Cells: append(cells(gate.Far, 20, miss()), relabel(cells(gate.Near, 20, hit()), gate.Far)...)}, ""},
-		{"recall below a half", gate.Request{Reason: "x", Cells: append(cells(gate.Far, 21, miss()), relabel(cells(gate.Near, 20, hit()), gate.Far)...)}, "floor"},
+		{
+			"unstable in one family of two", gate.Request{
+				Reason: "x",
+				Cells:  append(flip(cells(gate.Far, 40, hit()), 1, 5), cells(gate.Near, 40, hit())...),
+			}, "unstable",
+		},
+		{
+			"recall of a half", gate.Request{
+				Reason: "x",
+				Cells:  append(cells(gate.Far, 20, miss()), relabel(cells(gate.Near, 20, hit()), gate.Far)...),
+			}, "",
+		},
+		{
+			"recall below a half", gate.Request{
+				Reason: "x",
+				Cells:  append(cells(gate.Far, 21, miss()), relabel(cells(gate.Near, 20, hit()), gate.Far)...),
+			}, "floor",
+		},
 		// Nothing may depend on the baseline: with all of repeat 4 lost the golden is as good as with none.
 		{"repeat 4 all lost", gate.Request{Reason: "x", Cells: flip(cells(gate.Far, 40, hit()), 3, 40)}, ""},
 	} {
@@ -82,7 +106,8 @@ func TestBlessKeeps(t *testing.T) {
 		t.Errorf("unstable cells (-want +got):\n%s", diff)
 	}
 	if len(b.Stable) != 19 || b.Stable[0] != id(gate.Far, 1) || b.Cells[id(gate.Far, 1)].Hit || g.Reason != "new kernel" {
-		t.Errorf("kept %d stable cells from %q, baseline %+v, reason %q", len(b.Stable), b.Stable[0], b.Cells[id(gate.Far, 1)], g.Reason)
+		t.Errorf("kept %d stable cells from %q, baseline %+v, reason %q", len(b.Stable), b.Stable[0],
+			b.Cells[id(gate.Far, 1)], g.Reason)
 	}
 	// 18 of 19 cells with a margin are 94.7 %: one short of being gated. (60-1-3)/60 hits.
 	if b.Margins || b.Recall != 56.0/60 {

@@ -59,7 +59,8 @@ func Compare(order []Slot, margins bool, arms Arms, plan Plan, p Policy) (Compar
 	for _, d := range c.Same {
 		if d.Overall == Regressed && !c.Noisy {
 			c.Noisy, c.Overall = true, Inconclusive
-			c.Sentence = fmt.Sprintf("inconclusive: the first server differs from itself (%s), so nothing is said about the second", d.Sentence)
+			c.Sentence = fmt.Sprintf("inconclusive: the first server differs from itself (%s), so nothing is said about the "+
+				"second", d.Sentence)
 		}
 	}
 	return c, nil
@@ -67,7 +68,9 @@ func Compare(order []Slot, margins bool, arms Arms, plan Plan, p Policy) (Compar
 
 // paired makes a golden of base, and of now what can be paired with it. A cell that some arm did not try is tried by
 // none, so its outcome in the golden is never looked at.
-func paired(order []Slot, margins bool, arms Arms, base, now map[string]Outcome, noise bool) (Golden, map[string]Outcome, error) {
+func paired(order []Slot, margins bool, arms Arms, base, now map[string]Outcome, noise bool) (Golden,
+	map[string]Outcome, error,
+) {
 	var g Golden
 	at := map[Family]int{}
 	seen, listed := map[string]Outcome{}, map[string]bool{}

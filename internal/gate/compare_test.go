@@ -42,8 +42,15 @@ func TestCompare(t *testing.T) {
 			answer(a.Now, gate.Near, 0, 40, with(2.4))
 			answer(a.Again, gate.Near, 0, 40, with(2.79))
 		}, gate.Held, false, 0},
-		{"a cell that the A/A arm did not try", func(a *gate.Arms) { delete(a.Again, id(gate.Far, 5)) }, gate.Undecided, false, 1},
-		{"three that the first server did not answer", func(a *gate.Arms) { answer(a.Before, gate.Far, 0, 3, gate.Outcome{}) }, gate.Inconclusive, false, 0},
+		{
+			"a cell that the A/A arm did not try", func(a *gate.Arms) { delete(a.Again, id(gate.Far, 5)) }, gate.Undecided,
+			false, 1,
+		},
+		{
+			"three that the first server did not answer", func(a *gate.Arms) {
+				answer(a.Before, gate.Far, 0, 3, gate.Outcome{})
+			}, gate.Inconclusive, false, 0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			arms := gate.Arms{Before: tried(40, with(3)), Again: tried(40, with(3)), Now: tried(40, with(3))}
@@ -59,7 +66,8 @@ func TestCompare(t *testing.T) {
 	if _, err := gate.Compare(slots(40), true, bad, standard(t), gate.DefaultPolicy()); err == nil {
 		t.Error("accepts an infinite margin")
 	}
-	if _, err := gate.Compare(append(slots(40), slots(1)...), true, gate.Arms{}, standard(t), gate.DefaultPolicy()); err == nil {
+	if _, err := gate.Compare(append(slots(40), slots(1)...), true, gate.Arms{}, standard(t), gate.DefaultPolicy()); err ==
+		nil {
 		t.Error("accepts a cell twice")
 	}
 }
@@ -73,7 +81,11 @@ func TestCompareErrorRateBySimulation(t *testing.T) {
 		const runs = 150
 		alarms := 0
 		for range runs {
-			arms := gate.Arms{Before: map[string]gate.Outcome{}, Again: map[string]gate.Outcome{}, Now: map[string]gate.Outcome{}}
+			arms := gate.Arms{
+				Before: map[string]gate.Outcome{},
+				Again:  map[string]gate.Outcome{},
+				Now:    map[string]gate.Outcome{},
+			}
 			for {
 				c, err := gate.Compare(slots(120), false, arms, standard(t), policy)
 				require.NoError(t, err)

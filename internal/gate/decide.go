@@ -80,7 +80,8 @@ func Decide(g Golden, plan Plan, now map[string]Outcome, p Policy) (Decision, er
 	var d Decision
 	for _, name := range plan.Families {
 		f := &family{Result: Result{Family: name, Standing: Absent, P: 1, Adjusted: 1}, recall: 1, margin: 1}
-		if i := slices.IndexFunc(g.Families, func(b Baseline) bool { return b.Family == name }); i >= 0 && len(g.Families[i].Stable) > 0 {
+		if i := slices.IndexFunc(g.Families, func(b Baseline) bool { return b.Family == name }); i >= 0 &&
+			len(g.Families[i].Stable) > 0 {
 			f.base = g.Families[i]
 			f.stages = stagesOf(plan.Stages, len(f.base.Stable))
 			f.Looks, f.Standing, f.open = len(f.stages), Undecided, true
@@ -163,7 +164,8 @@ func (f *family) check(now map[string]Outcome) error {
 	for _, id := range f.base.Stable {
 		b, ok := f.base.Cells[id]
 		if !ok || !b.Measured {
-			return fmt.Errorf("the golden of %s lists the stable cell %q and has no outcome for it: bless again", string(f.Family), id)
+			return fmt.Errorf("the golden of %s lists the stable cell %q and has no outcome for it: bless again",
+				string(f.Family), id)
 		}
 		for _, o := range []Outcome{b, now[id]} {
 			if o.HasMargin && (math.IsNaN(o.Margin) || math.IsInf(o.Margin, 0)) {
@@ -172,7 +174,8 @@ func (f *family) check(now map[string]Outcome) error {
 		}
 	}
 	if !(f.base.AA >= 0) || math.IsInf(f.base.AA, 0) {
-		return fmt.Errorf("the golden of %s gives %v nat between repeats, want a number of at least 0: bless again", string(f.Family), f.base.AA)
+		return fmt.Errorf("the golden of %s gives %v nat between repeats, want a number of at least 0: bless again",
+			string(f.Family), f.base.AA)
 	}
 	return nil
 }

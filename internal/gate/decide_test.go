@@ -27,19 +27,68 @@ func TestDecideRecall(t *testing.T) {
 	}{
 		{"unchanged", 120, func(map[string]gate.Outcome) {}, gate.Held, gate.Held, 1, 0, 1},
 		{"one lost", 120, func(n map[string]gate.Outcome) { answer(n, far, 3, 4, miss()) }, gate.Held, gate.Held, 1, 0, 1},
-		{"two lost ask for more", 120, func(n map[string]gate.Outcome) { answer(n, far, 3, 5, miss()) }, gate.Undecided, gate.Undecided, 1, 40, 1},
-		{"nine lost", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 9, miss()) }, gate.Undecided, gate.Undecided, 1, 40, 8.0 / 512},
-		{"ten lost", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 10, miss()) }, gate.Regressed, gate.Regressed, 1, 0, 8.0 / 1024},
-		{"two lost, then clean", 120, func(n map[string]gate.Outcome) { answer(n, far, 40, 80, hit()); answer(n, far, 3, 5, miss()) }, gate.Held, gate.Held, 2, 0, 1},
-		{"nine lost, two more", 120, func(n map[string]gate.Outcome) { answer(n, far, 40, 80, hit()); answer(n, far, 31, 42, miss()) }, gate.Regressed, gate.Regressed, 2, 0, 16.0 / 2048},
-		{"five lost, then clean", 120, func(n map[string]gate.Outcome) { answer(n, far, 40, 80, hit()); answer(n, far, 0, 5, miss()) }, gate.Undecided, gate.Undecided, 2, 40, 8.0 / 32},
-		{"five lost, then clean to the end", 120, func(n map[string]gate.Outcome) { answer(n, far, 40, 120, hit()); answer(n, far, 0, 5, miss()) }, gate.Inconclusive, gate.Inconclusive, 3, 0, 8.0 / 32},
-		{"half a reserve", 120, func(n map[string]gate.Outcome) { answer(n, far, 40, 79, hit()); answer(n, far, 0, 9, miss()) }, gate.Undecided, gate.Undecided, 1, 1, 8.0 / 512},
-		{"no early stop", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 39, miss()); delete(n, id(far, 39)) }, gate.Undecided, gate.Undecided, 0, 1, 1},
-		{"no reserve: one look has all of alpha", 40, func(n map[string]gate.Outcome) { answer(n, far, 0, 9, miss()) }, gate.Regressed, gate.Regressed, 1, 0, 4.0 / 512},
-		{"no reserve, eight lost", 40, func(n map[string]gate.Outcome) { answer(n, far, 0, 8, miss()) }, gate.Inconclusive, gate.Inconclusive, 1, 0, 4.0 / 256},
-		{"two unmeasured of 40", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 2, gate.Outcome{}) }, gate.Held, gate.Held, 1, 0, 1},
-		{"three unmeasured of 40", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 3, gate.Outcome{}) }, gate.Inconclusive, gate.Inconclusive, 1, 0, 1},
+		{
+			"two lost ask for more", 120, func(n map[string]gate.Outcome) { answer(n, far, 3, 5, miss()) }, gate.Undecided,
+			gate.Undecided, 1, 40, 1,
+		},
+		{
+			"nine lost", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 9, miss()) }, gate.Undecided, gate.Undecided,
+			1, 40, 8.0 / 512,
+		},
+		{
+			"ten lost", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 10, miss()) }, gate.Regressed, gate.Regressed,
+			1, 0, 8.0 / 1024,
+		},
+		{
+			"two lost, then clean", 120, func(n map[string]gate.Outcome) {
+				answer(n, far, 40, 80, hit())
+				answer(n, far, 3, 5, miss())
+			}, gate.Held, gate.Held, 2, 0, 1,
+		},
+		{
+			"nine lost, two more", 120, func(n map[string]gate.Outcome) {
+				answer(n, far, 40, 80, hit())
+				answer(n, far, 31, 42, miss())
+			}, gate.Regressed, gate.Regressed, 2, 0, 16.0 / 2048,
+		},
+		{
+			"five lost, then clean", 120, func(n map[string]gate.Outcome) {
+				answer(n, far, 40, 80, hit())
+				answer(n, far, 0, 5, miss())
+			}, gate.Undecided, gate.Undecided, 2, 40, 8.0 / 32,
+		},
+		{
+			"five lost, then clean to the end", 120, func(n map[string]gate.Outcome) {
+				answer(n, far, 40, 120, hit())
+				answer(n, far, 0, 5, miss())
+			}, gate.Inconclusive, gate.Inconclusive, 3, 0, 8.0 / 32,
+		},
+		{
+			"half a reserve", 120, func(n map[string]gate.Outcome) {
+				answer(n, far, 40, 79, hit())
+				answer(n, far, 0, 9, miss())
+			}, gate.Undecided, gate.Undecided, 1, 1, 8.0 / 512,
+		},
+		{
+			"no early stop", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 39, miss()); delete(n, id(far, 39)) },
+			gate.Undecided, gate.Undecided, 0, 1, 1,
+		},
+		{
+			"no reserve: one look has all of alpha", 40, func(n map[string]gate.Outcome) { answer(n, far, 0, 9, miss()) },
+			gate.Regressed, gate.Regressed, 1, 0, 4.0 / 512,
+		},
+		{
+			"no reserve, eight lost", 40, func(n map[string]gate.Outcome) { answer(n, far, 0, 8, miss()) }, gate.Inconclusive,
+			gate.Inconclusive, 1, 0, 4.0 / 256,
+		},
+		{
+			"two unmeasured of 40", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 2, gate.Outcome{}) }, gate.Held,
+			gate.Held, 1, 0, 1,
+		},
+		{
+			"three unmeasured of 40", 120, func(n map[string]gate.Outcome) { answer(n, far, 0, 3, gate.Outcome{}) },
+			gate.Inconclusive, gate.Inconclusive, 1, 0, 1,
+		},
 		{"three with another prompt", 120, func(n map[string]gate.Outcome) {
 			answer(n, far, 0, 3, gate.Outcome{Measured: true, Hit: true, Prompt: "q"})
 		}, gate.Inconclusive, gate.Inconclusive, 1, 0, 1},
@@ -70,7 +119,8 @@ func TestDecideRecall(t *testing.T) {
 
 func TestStagesAreCutToTheGolden(t *testing.T) {
 	for stable, want := range map[int]struct{ looks, first int }{
-		7: {1, 7}, 40: {1, 40}, 44: {1, 44}, 59: {1, 59}, 60: {2, 40}, 80: {2, 40}, 99: {2, 40}, 100: {3, 40}, 120: {3, 40}, 134: {3, 40},
+		7: {1, 7}, 40: {1, 40}, 44: {1, 44}, 59: {1, 59}, 60: {2, 40}, 80: {2, 40}, 99: {2, 40}, 100: {3, 40}, 120: {3, 40},
+		134: {3, 40},
 	} {
 		d, err := gate.Decide(blessed(t, stable, hit()), standard(t), nil, gate.DefaultPolicy())
 		require.NoError(t, err)
@@ -174,8 +224,10 @@ func TestDecideSentences(t *testing.T) {
 	// Newcombe's interval for 30 both, 10 lost of 40, and for 40 (39) of 40 both, was computed apart in Python; the
 	// smallest drop, also from there, is where 80 % of binomials of 40 reach 10 losses: 2^-10 < 0.01/2/3 < 2^-9 gives 10.
 	want := `regressed in far: 3 tests on 119 pairs, false alarms held at 0.01
-far regressed: 10 lost, 0 won of 40 pairs, p 0.00098, 0.0059 after Holm, drop 25.0 points (95 % interval 11.1 to 40.2), drops below 30 points stay unseen
-near held: 0 lost, 0 won of 39 pairs, 1 of 40 cells unmeasured, drop 0.0 points (95 % interval -9.0 to 9.0), drops below 31 points stay unseen
+far regressed: 10 lost, 0 won of 40 pairs, p 0.00098, 0.0059 after Holm, drop 25.0 points (95 % interval 11.1 to ` +
+		`40.2), drops below 30 points stay unseen
+near held: 0 lost, 0 won of 39 pairs, 1 of 40 cells unmeasured, drop 0.0 points (95 % interval -9.0 to 9.0), ` +
+		`drops below 31 points stay unseen
 cache held: 0 lost, 0 won of 40 pairs, drop 0.0 points (95 % interval -8.8 to 8.8), drops below 30 points stay unseen
 concurrency absent: the golden has no such cells
 `
@@ -208,7 +260,11 @@ func TestDecideRefusesBadInput(t *testing.T) {
 			p.MarginNats = math.NaN()
 		}},
 		{"zero policy", func(_ *gate.Golden, _ *gate.Plan, _ map[string]gate.Outcome, p *gate.Policy) { *p = gate.Policy{} }},
-		{"no family", func(_ *gate.Golden, plan *gate.Plan, _ map[string]gate.Outcome, _ *gate.Policy) { plan.Families = nil }},
+		{
+			"no family", func(_ *gate.Golden, plan *gate.Plan, _ map[string]gate.Outcome, _ *gate.Policy) {
+				plan.Families = nil
+			},
+		},
 		{"a family twice", func(_ *gate.Golden, plan *gate.Plan, _ map[string]gate.Outcome, _ *gate.Policy) {
 			plan.Families = []gate.Family{gate.Far, gate.Far}
 		}},

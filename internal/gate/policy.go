@@ -93,7 +93,8 @@ func (p Policy) validate() error {
 	share("Power", p.Power, true)
 	share("Level", p.Level, true)
 	if !(p.MarginNats >= 0) || !(p.NoiseFactor >= 0) || math.IsInf(p.MarginNats+p.NoiseFactor, 0) {
-		errs = append(errs, fmt.Errorf("the gate's margin of %v nat and noise factor of %v: use numbers of at least 0", p.MarginNats, p.NoiseFactor))
+		errs = append(errs, fmt.Errorf("the gate's margin of %v nat and noise factor of %v: use numbers of at least 0",
+			p.MarginNats, p.NoiseFactor))
 	}
 	if p.TriggerLost < 1 {
 		errs = append(errs, fmt.Errorf("the gate asks for more cells after %d lost ones: use at least 1", p.TriggerLost))
@@ -103,7 +104,8 @@ func (p Policy) validate() error {
 
 func (p Plan) validate() error {
 	if len(p.Families) == 0 || len(p.Stages) == 0 {
-		return fmt.Errorf("a plan of %d families and %d stages gates nothing: name at least one of each", len(p.Families), len(p.Stages))
+		return fmt.Errorf("a plan of %d families and %d stages gates nothing: name at least one of each", len(p.Families),
+			len(p.Stages))
 	}
 	last := 0
 	for _, n := range p.Stages {

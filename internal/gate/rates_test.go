@@ -108,7 +108,8 @@ func TestGateRates(t *testing.T) {
 	}
 	for _, s := range unchanged() {
 		if c := recorded(s); float64(c.Regressed) > gate.DefaultPolicy().Alpha*float64(c.Runs) {
-			t.Errorf("%s: an unchanged server is called regressed in %d of %d runs, at most 1 %% may", s.id(), c.Regressed, c.Runs)
+			t.Errorf("%s: an unchanged server is called regressed in %d of %d runs, at most 1 %% may", s.id(), c.Regressed,
+				c.Runs)
 		}
 	}
 	for _, s := range faulty() {
@@ -126,7 +127,8 @@ func TestPairingWithAChoosingRepeatAlarms(t *testing.T) {
 		sound := s.run(t, 100)
 		s.lucky = true
 		if c := s.run(t, 100); c.Regressed < 60 || sound.Regressed > 4 {
-			t.Errorf("missing %v: %d of 100 alarms with the lucky baseline, %d with the sound one", missing, c.Regressed, sound.Regressed)
+			t.Errorf("missing %v: %d of 100 alarms with the lucky baseline, %d with the sound one", missing, c.Regressed,
+				sound.Regressed)
 		}
 	}
 }

@@ -64,7 +64,8 @@ func (d Decision) sentence(p Policy) string {
 	names := strings.Join(which, ", ")
 	switch d.Overall {
 	case Regressed:
-		return fmt.Sprintf("regressed in %s: %d tests on %d pairs, false alarms held at %g", names, d.Tests, measured, p.Alpha)
+		return fmt.Sprintf("regressed in %s: %d tests on %d pairs, false alarms held at %g", names, d.Tests, measured,
+			p.Alpha)
 	case Undecided:
 		return fmt.Sprintf("undecided in %s: %d cells to ask", names, len(d.More))
 	case Inconclusive:

@@ -16,14 +16,16 @@ type fake struct {
 	errors, logs []string
 }
 
-func (f *fake) Helper()                      {}
-func (f *fake) Name() string                 { return "TestX/it's one/len-65" }
-func (f *fake) Error(args ...any)            { f.errors = append(f.errors, fmt.Sprint(args...)) }
-func (f *fake) Errorf(s string, a ...any)    { f.errors = append(f.errors, fmt.Sprintf(s, a...)) }
-func (f *fake) Logf(s string, a ...any)      { f.logs = append(f.logs, fmt.Sprintf(s, a...)) }
-func (f *fake) FailNow()                     { panic("FailNow called: the wrapper must report and return") }
-func (f *fake) text() string                 { return strings.Join(f.errors, "\n") }
-func prov() Provenance                       { return Provenance{Generator: "golden_test", Seed: "none", Source: "made up"} }
+func (f *fake) Helper()                   {}
+func (f *fake) Name() string              { return "TestX/it's one/len-65" }
+func (f *fake) Error(args ...any)         { f.errors = append(f.errors, fmt.Sprint(args...)) }
+func (f *fake) Errorf(s string, a ...any) { f.errors = append(f.errors, fmt.Sprintf(s, a...)) }
+func (f *fake) Logf(s string, a ...any)   { f.logs = append(f.logs, fmt.Sprintf(s, a...)) }
+func (f *fake) FailNow()                  { panic("FailNow called: the wrapper must report and return") }
+func (f *fake) text() string              { return strings.Join(f.errors, "\n") }
+func prov() Provenance {
+	return Provenance{Generator: "golden_test", Seed: "none", Source: "made up"}
+}
 func folder(dir string) []root               { return []root{{dir, dir, os.DirFS(dir)}} }
 func doc(t *testing.T, c map[string]any) Doc { t.Helper(); return Doc{prov(), canon(t, c)} }
 

@@ -34,7 +34,8 @@ func decode(name string, raw []byte) (*File, error) {
 	dec.DisallowUnknownFields()
 	var f File
 	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("golden file %s is not readable (restore it from version control, it is written by -update only): %w", name, err)
+		return nil, fmt.Errorf("golden file %s is not readable (restore it from version control, it is written by -update "+
+			"only): %w", name, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("golden file %s has text after its closing brace: restore it from version control", name)
@@ -68,7 +69,8 @@ func canonical(cases map[string]any) (map[string]any, error) {
 	for id, v := range cases {
 		raw, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("case %q has a value that JSON cannot hold (golden.Float writes NaN and infinities): %w", id, err)
+			return nil, fmt.Errorf("case %q has a value that JSON cannot hold (golden.Float writes NaN and infinities): %w", id,
+				err)
 		}
 		dec := json.NewDecoder(bytes.NewReader(raw))
 		dec.UseNumber()

@@ -13,7 +13,8 @@ import (
 
 const helperVar = "GOLDEN_HELPER"
 
-// TestHelperAssert does something only in a copy of this binary that TestFlags starts: it asserts the value in helperVar.
+// TestHelperAssert does something only in a copy of this binary that TestFlags starts: it asserts the value in
+// helperVar.
 func TestHelperAssert(t *testing.T) {
 	if value, ok := os.LookupEnv(helperVar); ok {
 		Assert(t, "numerics/flags", Doc{Provenance: prov(), Cases: map[string]any{"a/b": value}}, Rules{})
@@ -37,7 +38,9 @@ func TestFlags(t *testing.T) {
 			}
 		}
 		cmd := exec.CommandContext(t.Context(), exe, append([]string{"-test.run=^TestHelperAssert$"}, flags...)...)
-		cmd.Env = append(os.Environ(), append([]string{"CI=", "GOLDIE_UPDATE=", "ASSAY_GOLDENS=" + dir, "GORACE=atexit_sleep_ms=0", helperVar + "=" + value}, env...)...)
+		cmd.Env = append(os.Environ(), append([]string{
+			"CI=", "GOLDIE_UPDATE=", "ASSAY_GOLDENS=" + dir, "GORACE=atexit_sleep_ms=0", helperVar + "=" + value,
+		}, env...)...)
 		raw, err := cmd.CombinedOutput()
 		return err == nil, string(raw)
 	}

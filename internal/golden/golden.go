@@ -18,9 +18,9 @@ type Doc struct {
 
 // Assert compares doc with goldens/<family>.json, every number by its rule.
 //
-// A case without a golden, and a family without a file, is a failure; a golden without a case is not (see Orphans). With
-// -update or GOLDIE_UPDATE=1 the violated and new cases are rewritten instead, the others keep their bytes, and a file
-// with nothing violated is not touched. Incomplete provenance is a failure in either mode.
+// A case without a golden, and a family without a file, is a failure; a golden without a case is not (see Orphans).
+// With -update or GOLDIE_UPDATE=1 the violated and new cases are rewritten instead, the others keep their bytes, and a
+// file with nothing violated is not touched. Incomplete provenance is a failure in either mode.
 func Assert(t testing.TB, family string, doc Doc, rules Rules) {
 	t.Helper()
 	if err := errors.Join(validFamily(family), doc.Provenance.validate(family)); err != nil {

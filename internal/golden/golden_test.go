@@ -25,20 +25,28 @@ func TestUpdateWritesSortedKeysAndAFinalNewline(t *testing.T) {
 	f := assertOn(t, dir, true, doc(t, map[string]any{"b": value{1, 2}, "a": Float(math.Inf(-1))}), Rules{})
 	require.Empty(t, f.errors)
 	text := goldenBytes(t, dir)
-	assert.Contains(t, text, "\"cases\": {\n    \"a\": \"-Inf\",\n    \"b\": {\n      \"A\": 2,\n      \"Z\": 1\n    }\n  }\n}\n")
+	assert.Contains(t, text, "\"cases\": {\n    \"a\": \"-Inf\",\n    \"b\": {\n      \"A\": 2,\n      \"Z\": 1\n    "+
+		"}\n  }\n}\n")
 	assert.True(t, strings.HasSuffix(text, "}\n"), "final newline")
 	left, err := filepath.Glob(filepath.Join(dir, "numerics", ".golden-*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "temporary files")
-	require.Empty(t, assertOn(t, dir, false, doc(t, map[string]any{"b": value{1, 2}, "a": Float(math.Inf(-1))}), Rules{}).errors)
+	require.Empty(t, assertOn(t, dir, false, doc(t, map[string]any{"b": value{1, 2}, "a": Float(math.Inf(-1))}),
+		Rules{}).errors)
 }
 
 func TestDiffListsOnlyWhatIsViolated(t *testing.T) {
 	dir := t.TempDir()
 	rules := Rules{Default: Rel(1e-3, "two runs differ by 4e-4")}.With("n", Count("cases are counted"))
-	assertOn(t, dir, true, doc(t, map[string]any{"noise": map[string]any{"x": 1.0, "n": 3}, "fault": map[string]any{"x": 2.0, "n": 3}}), rules)
+	assertOn(t, dir, true, doc(t, map[string]any{
+		"noise": map[string]any{"x": 1.0, "n": 3},
+		"fault": map[string]any{"x": 2.0, "n": 3},
+	}), rules)
 
-	f := assertOn(t, dir, false, doc(t, map[string]any{"noise": map[string]any{"x": 1.0005, "n": 3}, "fault": map[string]any{"x": 2.1, "n": 4}}), rules)
+	f := assertOn(t, dir, false, doc(t, map[string]any{
+		"noise": map[string]any{"x": 1.0005, "n": 3},
+		"fault": map[string]any{"x": 2.1, "n": 4},
+	}), rules)
 	require.Len(t, f.errors, 1)
 	assert.NotContains(t, f.text(), "noise")
 	for _, want := range []string{
@@ -122,7 +130,8 @@ func TestUpdateIsRefused(t *testing.T) {
 	})
 	t.Run("away from the source tree", func(t *testing.T) {
 		t.Setenv("CI", "")
-		_, err := merge([]root{{"the goldens built into this binary", "", os.DirFS(t.TempDir())}}, "numerics/demo", prov(), map[string]any{"a": 1}, nil)
+		_, err := merge([]root{{"the goldens built into this binary", "", os.DirFS(t.TempDir())}}, "numerics/demo", prov(),
+			map[string]any{"a": 1}, nil)
 		require.ErrorContains(t, err, "set ASSAY_GOLDENS")
 	})
 }

@@ -52,7 +52,8 @@ func orphansIn(t testing.TB, roots []root, updating bool, family string, ids []s
 		}
 		t.Logf("golden %s: removed %d orphaned cases", name, len(lost))
 	default:
-		t.Errorf("golden %s holds %d cases that no registered case claims: %s\n%s", name, len(lost), strings.Join(lost, ", "), commands(t))
+		t.Errorf("golden %s holds %d cases that no registered case claims: %s\n%s", name, len(lost), strings.Join(lost, ", "),
+			commands(t))
 	}
 }
 

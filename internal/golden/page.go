@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Page compares a committed text that a test makes, a page of docs, with what it should be. With -update it is rewritten
-// instead, where it differs.
+// Page compares a committed text that a test makes, a page of docs, with what it should be. With -update it is
+// rewritten instead, where it differs.
 func Page(t testing.TB, path, want string) {
 	t.Helper()
 	pageIn(t, Updating(), path, want)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A page MUST be what the test makes, be told where it is not or is missing, and be rewritten only where that was asked for
-// and may be.
+// A page MUST be what the test makes, be told where it is not or is missing, and be rewritten only where that was asked
+// for and may be.
 func TestPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "docs", "page.md")
 	on := func(updating bool, ci, want string) *fake {

@@ -36,7 +36,8 @@ func (p Provenance) validate(family string) error {
 	var errs []error
 	need := func(field, value string) {
 		if strings.TrimSpace(value) == "" {
-			errs = append(errs, fmt.Errorf("golden %q has no provenance field %q: say where the values come from", family, field))
+			errs = append(errs, fmt.Errorf("golden %q has no provenance field %q: say where the values come from", family,
+				field))
 		}
 	}
 	need("generator", p.Generator)

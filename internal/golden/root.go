@@ -17,9 +17,9 @@ type root struct {
 	fsys      fs.FS
 }
 
-// findRoots returns where goldens are looked for, in order: the folder named by ASSAY_GOLDENS, the goldens folder of the
-// module that the working directory is in, and the copy built into the binary. A relative ASSAY_GOLDENS is taken from
-// the module's root, or from the working directory outside of a module.
+// findRoots returns where goldens are looked for, in order: the folder named by ASSAY_GOLDENS, the goldens folder of
+// the module that the working directory is in, and the copy built into the binary. A relative ASSAY_GOLDENS is taken
+// from the module's root, or from the working directory outside of a module.
 func findRoots() ([]root, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -33,7 +33,8 @@ func findRoots() ([]root, error) {
 			dir = filepath.Join(module, dir)
 		}
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("ASSAY_GOLDENS=%q is not a folder: make it, or unset the variable to use the shipped goldens", set)
+			return nil, fmt.Errorf("ASSAY_GOLDENS=%q is not a folder: make it, or unset the variable to use the shipped goldens",
+				set)
 		}
 		roots = append(roots, root{dir, dir, os.DirFS(dir)})
 	}
@@ -50,7 +51,8 @@ func writable(roots []root, family string) (root, error) {
 			return r, nil
 		}
 	}
-	return root{}, fmt.Errorf("golden %q cannot be updated: this binary runs outside of the source tree, where its goldens are read-only; set ASSAY_GOLDENS to a folder of yours", family)
+	return root{}, fmt.Errorf("golden %q cannot be updated: this binary runs outside of the source tree, where its "+
+		"goldens are read-only; set ASSAY_GOLDENS to a folder of yours", family)
 }
 
 func rootNames(roots []root) string {

@@ -29,14 +29,17 @@ func Updating() bool {
 // mayUpdate returns an error when an update was asked for where it is refused.
 func mayUpdate(family string) error {
 	if ci, ok := os.LookupEnv("CI"); ok && ci != "" && ci != "false" && ci != "0" && !*inCI {
-		return fmt.Errorf("golden %q is not updated because CI=%q is set: update where you can read the diff, or add -update-in-ci", family, ci)
+		return fmt.Errorf("golden %q is not updated because CI=%q is set: update where you can read the diff, or add "+
+			"-update-in-ci", family, ci)
 	}
 	return nil
 }
 
 // merge writes cases into the family's file: cases that this run did not compute keep their values, so their provenance
 // must be the same.
-func merge(roots []root, family string, prov Provenance, cases map[string]any, drop func(id string) bool) (string, error) {
+func merge(roots []root, family string, prov Provenance, cases map[string]any, drop func(id string) bool) (string,
+	error,
+) {
 	if err := errors.Join(validFamily(family), mayUpdate(family), prov.validate(family)); err != nil {
 		return "", err
 	}
@@ -57,7 +60,8 @@ func merge(roots []root, family string, prov Provenance, cases map[string]any, d
 				continue
 			}
 			if old.Provenance.identity() != prov.identity() {
-				return "", fmt.Errorf("golden %q holds the case %q of another provenance (%+v) which this run did not compute: update the whole family at once", family, id, old.Provenance.identity())
+				return "", fmt.Errorf("golden %q holds the case %q of another provenance (%+v) which this run did not compute: "+
+					"update the whole family at once", family, id, old.Provenance.identity())
 			}
 			out.Cases[id] = v
 		}

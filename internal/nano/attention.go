@@ -21,7 +21,8 @@ func (r *run) attention(name string, l *layer, h oracle.Mat, s *layerState) (ora
 	in := oracle.AttentionInput{
 		Q:         ops.RotateInterleaved(q, c.HeadDim, r.positions, rope, false),
 		Positions: r.positions,
-		Window:    oracle.NewMat(0, c.HeadDim).Append(s.window).Append(ops.RotateInterleaved(kv, c.HeadDim, r.positions, rope, false)),
+		Window: oracle.NewMat(0, c.HeadDim).Append(s.window).Append(ops.RotateInterleaved(kv, c.HeadDim, r.positions, rope,
+			false)),
 		// s.window holds the rows just before this call's first token.
 		WindowStart: r.start - s.window.Rows,
 		WindowSize:  c.Window,

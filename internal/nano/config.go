@@ -105,14 +105,17 @@ func (f configFile) config() (Config, error) {
 	}
 	for name, p := range f.RopeParameters {
 		if p.Type != "default" {
-			return Config{}, fmt.Errorf("config.json: rope_parameters.%s.rope_type is %q; this model knows %q", name, p.Type, "default")
+			return Config{}, fmt.Errorf("config.json: rope_parameters.%s.rope_type is %q; this model knows %q", name, p.Type,
+				"default")
 		}
 	}
 	if len(f.MLPLayerTypes) != c.Layers {
-		return Config{}, fmt.Errorf("config.json: mlp_layer_types has %d entries for %d layers", len(f.MLPLayerTypes), c.Layers)
+		return Config{}, fmt.Errorf("config.json: mlp_layer_types has %d entries for %d layers", len(f.MLPLayerTypes),
+			c.Layers)
 	}
 	if c.Heads%c.OGroups != 0 || c.RopeDims%2 != 0 || c.RopeDims > c.HeadDim {
-		return Config{}, fmt.Errorf("config.json: %d heads in %d groups with %d of %d dims rotated do not fit together", c.Heads, c.OGroups, c.RopeDims, c.HeadDim)
+		return Config{}, fmt.Errorf("config.json: %d heads in %d groups with %d of %d dims rotated do not fit together",
+			c.Heads, c.OGroups, c.RopeDims, c.HeadDim)
 	}
 	for i, kind := range f.LayerTypes {
 		ratio := 0
@@ -123,7 +126,8 @@ func (f configFile) config() (Config, error) {
 				return Config{}, fmt.Errorf("config.json: compress_rates has no rate for layer %d, a %q", i, kind)
 			}
 		default:
-			return Config{}, fmt.Errorf("config.json: layer_types[%d] is %q; known are sliding_attention, compressed_sparse_attention, heavily_compressed_attention", i, kind)
+			return Config{}, fmt.Errorf("config.json: layer_types[%d] is %q; known are sliding_attention, "+
+				"compressed_sparse_attention, heavily_compressed_attention", i, kind)
 		}
 		c.Ratios = append(c.Ratios, ratio)
 		c.Sparse = append(c.Sparse, kind == "compressed_sparse_attention")

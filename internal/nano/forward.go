@@ -129,7 +129,9 @@ func (r *run) layer(i int, x oracle.Mat, s *layerState) (oracle.Mat, error) {
 }
 
 // around wraps a sublayer in its hyper-connection.
-func (r *run) around(name string, hc hyperConnection, x oracle.Mat, sublayer func(oracle.Mat) (oracle.Mat, error)) (oracle.Mat, error) {
+func (r *run) around(name string, hc hyperConnection, x oracle.Mat,
+	sublayer func(oracle.Mat) (oracle.Mat, error),
+) (oracle.Mat, error) {
 	y, post, comb := r.collapse(x, hc)
 	r.record(name+".in.0", x)
 	r.record(name+".out.0", post)
@@ -183,7 +185,8 @@ func (r *run) feedForward(name string, l *layer, h oracle.Mat) (oracle.Mat, erro
 
 // head collapses the streams of the given rows and projects them to logits.
 func (r *run) head(x oracle.Mat) [][]float64 {
-	pre := r.ops.HCHead(r.ops.HCMix(x, r.hcHead.fn, r.Config.HC.NormEps), r.hcHead.scale[0], r.hcHead.base, r.Config.HC.Eps)
+	pre := r.ops.HCHead(r.ops.HCMix(x, r.hcHead.fn, r.Config.HC.NormEps), r.hcHead.scale[0], r.hcHead.base,
+		r.Config.HC.Eps)
 	h := r.ops.HCPre(x, pre)
 	r.record("model.hc_head.in.0", x)
 	r.record("model.hc_head.out", h)

@@ -17,8 +17,10 @@ func TestEncode(t *testing.T) {
 		text string
 		want []int
 	}{
-		"empty":              {"", nil},
-		"needle":             {"The access code for the archive is 48213.", []int{27, 28, 29, 30, 27, 31, 32, 10, 14, 8, 7, 9, 16}},
+		"empty": {"", nil},
+		"needle": {
+			"The access code for the archive is 48213.", []int{27, 28, 29, 30, 27, 31, 32, 10, 14, 8, 7, 9, 16},
+		},
 		"question":           {"Question: what is the code? Answer with only", []int{41, 20, 33, 32, 27, 29, 18, 34, 35, 36}},
 		"punctuation":        {".,?!:;'\"()-", []int{16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26}},
 		"newline":            {"is\n\tis", []int{32, 5, 32}},

@@ -157,7 +157,9 @@ func (d *difference) tensor(name string, got *recording, tr *trace.Trace) {
 		d.worst, d.worstName = worst/scale, name
 	}
 	if !(worst <= bound) {
-		d.failures = append(d.failures, fmt.Sprintf("%s: got %v, want %v at element %d: off by %.2e, bound %.2e", name, have.Data[at], want.Data[at], at, worst, bound))
+		d.failures = append(d.failures,
+			fmt.Sprintf("%s: got %v, want %v at element %d: off by %.2e, bound %.2e", name, have.Data[at], want.Data[at], at,
+				worst, bound))
 	}
 }
 
@@ -181,7 +183,8 @@ func (d *difference) experts(name string, got *recording, tr *trace.Trace) {
 	have := got.sets[name][tr.Length-tr.Kept:]
 	for t := range want {
 		if !slices.Equal(sorted(have[t]), want[t]) {
-			d.failures = append(d.failures, fmt.Sprintf("%s: token %d goes to experts %v, in the trace to %v", name, t, have[t], want[t]))
+			d.failures = append(d.failures,
+				fmt.Sprintf("%s: token %d goes to experts %v, in the trace to %v", name, t, have[t], want[t]))
 		}
 	}
 }
@@ -229,10 +232,12 @@ func (d *difference) selection(name string, got *recording, tr *trace.Trace) {
 		}
 		margin := 2 * freeRunning * math.Max(1, math.Sqrt(squares/n))
 		if len(have) != len(want) || !(lowest >= highest-margin) {
-			d.failures = append(d.failures, fmt.Sprintf("%s: token %d selects %v, the trace %v, and scores within %.1e do not explain it", name, t, have, want, margin))
+			d.failures = append(d.failures, fmt.Sprintf("%s: token %d selects %v, the trace %v, and scores within %.1e do not "+
+				"explain it", name, t, have, want, margin))
 			continue
 		}
-		d.admissible = append(d.admissible, fmt.Sprintf("%s: token %d: another set, admissible within %.1e (lowest member %.6f, highest non-member %.6f)", name, t, margin, lowest, highest))
+		d.admissible = append(d.admissible, fmt.Sprintf("%s: token %d: another set, admissible within %.1e (lowest member "+
+			"%.6f, highest non-member %.6f)", name, t, margin, lowest, highest))
 	}
 }
 
@@ -248,7 +253,8 @@ func (d *difference) mask(name string, got *recording, tr *trace.Trace) {
 				open = slices.Contains(sets[first+t], s)
 			}
 			if open != (v == 0) {
-				d.failures = append(d.failures, fmt.Sprintf("%s: row %d of token %d is open here: %v; the trace's mask there is %v", name, s, t, open, v))
+				d.failures = append(d.failures,
+					fmt.Sprintf("%s: row %d of token %d is open here: %v; the trace's mask there is %v", name, s, t, open, v))
 				return
 			}
 		}

@@ -110,7 +110,9 @@ func Dequantise(ckpt *safetensors.Checkpoint, name string, shape []int) ([]float
 }
 
 // blockOf tells the block format of a tensor, nil when it is stored without scales.
-func blockOf(ckpt *safetensors.Checkpoint, name string, info safetensors.Info) (block *format.Block, packed bool, err error) {
+func blockOf(ckpt *safetensors.Checkpoint, name string, info safetensors.Info) (block *format.Block, packed bool,
+	err error,
+) {
 	base := strings.TrimSuffix(name, ".weight")
 	_, hasScale := ckpt.Tensor(base + ".scale")
 	_, hasScale2 := ckpt.Tensor(base + ".weight_scale_2")
@@ -122,7 +124,8 @@ func blockOf(ckpt *safetensors.Checkpoint, name string, info safetensors.Info) (
 	case info.DType == "F8_E4M3" && hasScale:
 		return &format.BlockFP8, false, nil
 	case info.DType == "U8" || info.DType == "F8_E4M3":
-		return nil, false, fmt.Errorf("%s: stored as %s but neither %s.scale nor %s.weight_scale_2 is there to dequantise it", name, info.DType, base, base)
+		return nil, false, fmt.Errorf("%s: stored as %s but neither %s.scale nor %s.weight_scale_2 is there to dequantise it",
+			name, info.DType, base, base)
 	}
 	return nil, false, nil
 }

@@ -54,7 +54,8 @@ func TestWeightsFaultsDoWhatAnIndependentModelSaw(t *testing.T) {
 			}
 			slices.Sort(shifts)
 			shift := shifts[len(shifts)/2]
-			fmt.Printf("nano-v4: %-26s recall %d/13 (an independent model: %d), median margin shift %.2g nats (%.2g)\n", c.fault, got, c.recall, shift, c.shift)
+			fmt.Printf("nano-v4: %-26s recall %d/13 (an independent model: %d), median margin shift %.2g nats (%.2g)\n", c.fault,
+				got, c.recall, shift, c.shift)
 			if got < c.recall-2 || got > c.recall+2 {
 				t.Errorf("recall is %d/13, an independent model had %d/13", got, c.recall)
 			}

@@ -114,13 +114,15 @@ func (b Builder) fit(ctx context.Context, s Spec, length, tol int) (d *draft, to
 		}
 		units = d.units()
 		if n == lastN && abs(units-lastUnits) > units/5 {
-			return nil, 0, 0, fmt.Errorf("the counter says %d tokens for texts of %d and of %d words and marks: it does not count the text that it is given", n, lastUnits, units)
+			return nil, 0, 0, fmt.Errorf("the counter says %d tokens for texts of %d and of %d words and marks: it does not "+
+				"count the text that it is given", n, lastUnits, units)
 		}
 		lastN, lastUnits = n, units
 		ratio = float64(n) / float64(units)
 		goal = float64(units) + float64(off)/ratio
 	}
-	return nil, 0, 0, fmt.Errorf("%w within %d tokens of %d in %d counts, the closest has %d: ask for another length, or name a text of shorter sentences in ASSAY_HAYSTACK",
+	return nil, 0, 0, fmt.Errorf("%w within %d tokens of %d in %d counts, the closest has %d: ask for another length, "+
+		"or name a text of shorter sentences in ASSAY_HAYSTACK",
 		errNoFit, tol, length, maxCounts, closest)
 }
 
@@ -156,7 +158,8 @@ func (b Builder) Calibrate(ctx context.Context, units int) (float64, error) {
 	}
 	ratio := float64(tokens) / float64(n+5)
 	if !(ratio > 0.05 && ratio < 50) {
-		return 0, fmt.Errorf("calibrating the token count: %d tokens for %d words and marks, no tokenizer does that", tokens, n+5)
+		return 0, fmt.Errorf("calibrating the token count: %d tokens for %d words and marks, no tokenizer does that", tokens,
+			n+5)
 	}
 	return ratio, nil
 }

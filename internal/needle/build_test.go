@@ -67,7 +67,12 @@ func TestLengthsAreMet(t *testing.T) {
 	} {
 		for _, length := range c.lengths {
 			for seed := range uint64(6) {
-				s := needle.Spec{Case: fmt.Sprintf("fidelity/recall/len-%d", length), Seed: seed, Length: length, Depth: float64(seed) / 5}
+				s := needle.Spec{
+					Case:   fmt.Sprintf("fidelity/recall/len-%d", length),
+					Seed:   seed,
+					Length: length,
+					Depth:  float64(seed) / 5,
+				}
 				calls := 0
 				b := needle.Builder{Haystack: h, Count: func(ctx context.Context, text string) (int, error) {
 					calls++
@@ -84,7 +89,8 @@ func TestLengthsAreMet(t *testing.T) {
 					t.Errorf("%s, length %d, seed %d: %d tokens", c.name, length, seed, n)
 				}
 				if calls > c.maxCalls || p.Counts != calls {
-					t.Errorf("%s, length %d, seed %d: %d counts, reported %d, want at most %d", c.name, length, seed, calls, p.Counts, c.maxCalls)
+					t.Errorf("%s, length %d, seed %d: %d counts, reported %d, want at most %d", c.name, length, seed, calls, p.Counts,
+						c.maxCalls)
 				}
 			}
 		}
@@ -148,7 +154,8 @@ func TestPlacements(t *testing.T) {
 				filler := needle.Units(p.Truth.Haystack)
 				got := float64(p.Copies[0].Before - 8)
 				if math.Abs(got-depth*float64(filler)) > float64(longest)/2+4 {
-					t.Errorf("length %d depth %v: %v of %d tokens stand before, longest sentence %d", length, depth, got, filler, longest)
+					t.Errorf("length %d depth %v: %v of %d tokens stand before, longest sentence %d", length, depth, got, filler,
+						longest)
 				}
 			}
 			if length < 384 {
@@ -217,7 +224,8 @@ func TestPromptIsAPureFunction(t *testing.T) {
 		firsts[strings.Fields(p.Text)[0]] = true
 	}
 	if len(starts) < 36 || len(names) < 20 || len(codes) != 40 || len(firsts) < 25 {
-		t.Errorf("40 cases have %d starts, %d names, %d codes, %d first words", len(starts), len(names), len(codes), len(firsts))
+		t.Errorf("40 cases have %d starts, %d names, %d codes, %d first words", len(starts), len(names), len(codes),
+			len(firsts))
 	}
 }
 

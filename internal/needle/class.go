@@ -22,7 +22,9 @@ const (
 
 // Classes lists all classes, best first.
 func Classes() []Class {
-	return []Class{Exact, Partial, NearMiss, OtherCode, FillerEcho, Denial, Invented, Empty, CutOff, Junk, Budget, Failed, Unmeasured}
+	return []Class{
+		Exact, Partial, NearMiss, OtherCode, FillerEcho, Denial, Invented, Empty, CutOff, Junk, Budget, Failed, Unmeasured,
+	}
 }
 
 // Recalled reports whether the answer counts as a hit. Only Exact does.

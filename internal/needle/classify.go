@@ -121,7 +121,8 @@ func endsInDigit(text string) bool {
 
 var (
 	thoughtTags = []string{"think", "thinking", "thought", "thoughts", "reasoning", "analysis"}
-	marker      = regexp.MustCompile(`<[|｜][^<>]{0,64}[|｜]>|</?(?:s|bos|eos|user|assistant|system|answer|final)>|\[/?(?:INST|THINK)\]`)
+	marker      = regexp.MustCompile(`<[|｜][^<>]{0,64}[|｜]>|</?(?:s|bos|eos|user|assistant|system|answer|final)>|` +
+		`\[/?(?:INST|THINK)\]`)
 )
 
 // Visible returns what a reader is shown: thoughts in tags are cut out, an opened thought that is
@@ -174,9 +175,15 @@ func asciiLower(s string) string {
 }
 
 var denial = regexp.MustCompile(`\b(?:` +
-	`(?:no|not any|without an?|don't (?:see|find|have)|do not (?:see|find|have)|didn't find|did not find|isn't an?|is not an?|wasn't an?|there (?:is|was) no) (?:\w+ ){0,4}(?:code|mention|information|record|reference|archive|answer|id|path|file|phrase|number)` +
-	`|(?:not|never|isn't|wasn't|nowhere) (?:\w+ ){0,2}(?:mentioned|found|given|provided|specified|stated|contained|included|listed|present|available|known|disclosed)` +
-	`|(?:does not|doesn't|do not|don't|did not|didn't|cannot|can't|could not|couldn't|unable to|not able to) (?:\w+ ){0,2}(?:mention|contain|include|provide|specify|state|find|locate|know|give|see|determine|answer|recall|help|tell|share|reveal)` +
+	`(?:no|not any|without an?|don't (?:see|find|have)|do not (?:see|find|have)|didn't find|did not find|isn't an?|is ` +
+	`not an?|wasn't an?|there (?:is|was) no) (?:\w+ ` +
+	`){0,4}(?:code|mention|information|record|reference|archive|answer|id|path|file|phrase|number)` +
+	`|(?:not|never|isn't|wasn't|nowhere) (?:\w+ ` +
+	`){0,2}(?:mentioned|found|given|provided|specified|stated|contained|included|listed|present|available|known|` +
+	`disclosed)` +
+	`|(?:does not|doesn't|do not|don't|did not|didn't|cannot|can't|could not|couldn't|unable to|not able to) (?:\w+ ` +
+	`){0,2}(?:mention|contain|include|provide|specify|state|find|locate|know|give|see|determine|answer|recall|help|` +
+	`tell|share|reveal)` +
 	`|unknown|i have no (?:idea|information|record)|n/a|not sure|sorry` +
 	`)\b|^\W*(?:none|no|nothing)\W*$`)
 
@@ -198,7 +205,9 @@ func echoes(text, haystack string) bool {
 }
 
 func tokens(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 var placeholder = regexp.MustCompile(`^w\d+$`)

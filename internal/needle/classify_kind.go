@@ -139,7 +139,9 @@ func classifySeveral(a Answer, truth Truth) Class {
 	all := Classes()
 	best := len(all)
 	for _, c := range truth.Codes {
-		others := slices.DeleteFunc(slices.Clone(truth.Others), func(o string) bool { return slices.Contains(truth.Codes, o) })
+		others := slices.DeleteFunc(slices.Clone(truth.Others), func(o string) bool {
+			return slices.Contains(truth.Codes, o)
+		})
 		got := Classify(a, Truth{Code: c, Others: others, Haystack: truth.Haystack})
 		best = min(best, slices.Index(all, got))
 	}

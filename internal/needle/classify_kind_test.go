@@ -13,8 +13,9 @@ import (
 var (
 	uuidTruth = needle.Truth{
 		Kind: needle.UUID, Name: "Lisbon", Code: "3f2c11aa-7d40-4b1e-9c55-0d8e6a71b2f4",
-		Others:   []string{"a1b2c3d4-0000-4fff-8abc-1234567890ab"},
-		Haystack: `{"id":"99999999-aaaa-4bbb-8ccc-dddddddddddd","tool":"read"} The rays are refracted by the prism in the dark chamber.`,
+		Others: []string{"a1b2c3d4-0000-4fff-8abc-1234567890ab"},
+		Haystack: `{"id":"99999999-aaaa-4bbb-8ccc-dddddddddddd","tool":"read"} The rays are refracted by the prism in the ` +
+			`dark chamber.`,
 	}
 	pathTruth = needle.Truth{
 		Kind: needle.Path, Name: "Lisbon", Code: "/srv/amber/kettle-42/harbor_lemon.yaml",
@@ -46,7 +47,10 @@ func TestClassifyKinds(t *testing.T) {
 		{uuidTruth, "The record id is **3F2C11AA-7D40-4B1E-9C55-0D8E6A71B2F4**.", "", needle.Exact},
 		{uuidTruth, "{3f2c11aa7d404b1e9c550d8e6a71b2f4}", "", needle.Exact},
 		{uuidTruth, "3f2c11aa‑7d40‑4b1e‑9c55‑0d8e6a71b2f4", "", needle.Exact}, // typographic hyphens
-		{uuidTruth, "<think>it is a1b2c3d4-0000-4fff-8abc-1234567890ab?</think>3f2c11aa-7d40-4b1e-9c55-0d8e6a71b2f4", "", needle.Exact},
+		{
+			uuidTruth, "<think>it is a1b2c3d4-0000-4fff-8abc-1234567890ab?</think>3f2c11aa-7d40-4b1e-9c55-0d8e6a71b2f4", "",
+			needle.Exact,
+		},
 		{uuidTruth, "3f2c11aa-7d40-4b1e-9c55-0d8e6a71b2f5", "", needle.NearMiss},
 		{uuidTruth, "3f2c11aa-7d40-9c55-0d8e6a71b2f4", "", needle.NearMiss}, // a group lost
 		{uuidTruth, "3f2c11aa-7d40-4b1e-9c55-0d8e6a71b2f4 or 00000000-1111-4222-8333-444444444444", "", needle.NearMiss},
@@ -146,10 +150,12 @@ func FuzzClassifyKinds(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, finish string) {
 		for _, truth := range []needle.Truth{uuidTruth, pathTruth, phraseTruth, severalTruth, nthTruth} {
 			got := needle.Classify(needle.Answer{Text: text, Finish: finish}, truth)
-			if !strings.Contains(" exact partial near-miss other-needle filler-echo denial invented empty cut-off junk budget ", " "+string(got)+" ") {
+			if !strings.Contains(" exact partial near-miss other-needle filler-echo denial invented empty cut-off junk budget ",
+				" "+string(got)+" ") {
 				t.Errorf("%q is %q", text, got)
 			}
-			if hits := needle.Found(needle.Answer{Text: text}, truth); got == needle.Exact && !strings.Contains(text, "<") && len(hits) == 0 {
+			if hits := needle.Found(needle.Answer{Text: text}, truth); got == needle.Exact && !strings.Contains(text, "<") &&
+				len(hits) == 0 {
 				t.Errorf("%q is exact and nothing is found", text)
 			}
 		}

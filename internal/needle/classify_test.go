@@ -11,7 +11,8 @@ import (
 
 var truth = needle.Truth{
 	Name: "Lisbon", Code: "48213", Others: []string{"77120", "90356"},
-	Haystack: "The Sun shining into my dark Chamber through a Hole in the Window-shut, I placed a Prism at the Distance of 12 Feet. " +
+	Haystack: "The Sun shining into my dark Chamber through a Hole in the Window-shut, I placed a Prism at the Distance " +
+		"of 12 Feet. " +
 		"In the Year 1675 the Numbers were 34386 and 6300, and the Light was refracted upwards.",
 }
 
@@ -54,7 +55,10 @@ func TestClassify(t *testing.T) {
 		{"thoughts without opening tag", "Let me see, 77120?\n</think>\n\n48213", stop, needle.Exact},
 		{"thoughts in capitals", "<THINK>77120</THINK> 48213", stop, needle.Exact},
 		{"two thoughts", "<think>77120</think> <think>90356</think> 48213", stop, needle.Exact},
-		{"channels", "<|channel|>analysis<|message|>77120?<|end|><|start|>assistant<|channel|>final<|message|>48213<|return|>", stop, needle.Exact},
+		{
+			"channels", "<|channel|>analysis<|message|>77120?<|end|><|start|>assistant<|channel|>final<|message|>48213<|" +
+				"return|>", stop, needle.Exact,
+		},
 		{"end marker", "48213<|im_end|>", stop, needle.Exact},
 		{"nano, words after", "48213 . w17 w500", stop, needle.Exact},
 
@@ -192,7 +196,9 @@ func TestNearMissByLuck(t *testing.T) {
 	near := edits(one)
 	lucky, got, free := 0, 0, 0
 	for n := range 100_000 {
-		s := string([]byte{byte('0' + n/10000), byte('0' + n/1000%10), byte('0' + n/100%10), byte('0' + n/10%10), byte('0' + n%10)})
+		s := string([]byte{
+			byte('0' + n/10000), byte('0' + n/1000%10), byte('0' + n/100%10), byte('0' + n/10%10), byte('0' + n%10),
+		})
 		class := needle.Classify(needle.Answer{Text: s, Finish: "stop"}, needle.Truth{Code: code})
 		switch {
 		case s == code:
@@ -228,11 +234,18 @@ func TestNearMissByLuck(t *testing.T) {
 }
 
 func FuzzClassify(f *testing.F) {
-	for _, s := range []string{"48213", "<think>4</think>", "</think><think>", "[THINK]", "\xff\xfe4\xff8", "４８２１３", "<|message|><|", "<THİNK>İ</think>", "four eight", "4,8,2,1,3", ""} {
+	for _, s := range []string{
+		"48213", "<think>4</think>", "</think><think>", "[THINK]", "\xff\xfe4\xff8", "４８２１３", "<|message|><|",
+		"<THİNK>İ</think>", "four eight", "4,8,2,1,3", "",
+	} {
 		f.Add(s, "stop", "48213", "the Sun 17")
 	}
 	f.Fuzz(func(t *testing.T, text, finish, code, hay string) {
-		c := needle.Classify(needle.Answer{Text: text, Reasoning: hay, Finish: finish}, needle.Truth{Code: code, Haystack: hay, Others: []string{hay}})
+		c := needle.Classify(needle.Answer{Text: text, Reasoning: hay, Finish: finish}, needle.Truth{
+			Code:     code,
+			Haystack: hay,
+			Others:   []string{hay},
+		})
 		known := false
 		for _, k := range needle.Classes() {
 			known = known || k == c
@@ -241,7 +254,8 @@ func FuzzClassify(f *testing.F) {
 			t.Errorf("class %q is not listed", c)
 		}
 		// The oracle: no recall without the code's digits, in order, in what was said.
-		if c == needle.Exact && utf8.ValidString(text) && isASCII(text+hay) && !strings.Contains(strings.ToLower(text+hay), "e") {
+		if c == needle.Exact && utf8.ValidString(text) && isASCII(text+hay) &&
+			!strings.Contains(strings.ToLower(text+hay), "e") {
 			if !subsequence(code, text) && !subsequence(code, hay) {
 				t.Errorf("%q is exact for code %q", text, code)
 			}

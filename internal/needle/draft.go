@@ -57,7 +57,8 @@ func (d *draft) layout(goal int, ratio float64) error {
 	}
 	room := goal - fixed
 	if room < 4 {
-		return fmt.Errorf("%d tokens leave no room for filler: nonce, needles and question alone take about %.0f", d.s.Length, float64(fixed)*ratio)
+		return fmt.Errorf("%d tokens leave no room for filler: nonce, needles and question alone take about %.0f", d.s.Length,
+			float64(fixed)*ratio)
 	}
 	d.suffix = nil
 	if d.s.Placement == JustInside {
@@ -266,7 +267,14 @@ func (d *draft) units() int {
 // prompt freezes the draft after a count of n tokens.
 func (d *draft) prompt(n, calls int) Prompt {
 	ratio := float64(n) / float64(d.units())
-	p := Prompt{Spec: d.s, Text: d.text(0), Tokens: n, Counts: calls, Start: -1, Filler: append(slices.Clone(d.filler), d.suffix...)}
+	p := Prompt{
+		Spec:   d.s,
+		Text:   d.text(0),
+		Tokens: n,
+		Counts: calls,
+		Start:  -1,
+		Filler: append(slices.Clone(d.filler), d.suffix...),
+	}
 	if len(p.Filler) > 0 {
 		p.Start = p.Filler[0]
 	}

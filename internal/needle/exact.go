@@ -56,10 +56,11 @@ func padWords(n, last int, seed, caseID string) string {
 // is ignored. All have the same sentences, needle and question and differ only in filler words at
 // Spec.Pad; a longer one has the words of a shorter one and more, the last word aside.
 //
-// Prompt.Tokens is the length of the measured prompt, not of the turned one: the nonce words alone
-// are counted in both orders, which costs two counts of some ten tokens (where counting is a request,
-// a cache may keep that beginning, and no more of the prompt), and the difference is added. That is exact where the tokenizer splits before the blank after the nonce's full stop, as
-// all that split text into words first do; the server's usage of the measured request shows it.
+// Prompt.Tokens is the length of the measured prompt, not of the turned one: the nonce words alone are counted in both
+// orders, which costs two counts of some ten tokens (where counting is a request, a cache may keep that beginning, and
+// no more of the prompt), and the difference is added. That is exact where the tokenizer splits before the blank after
+// the nonce's full stop, as all that split text into words first do; the server's usage of the measured request shows
+// it.
 //
 // It fails as Build does, when lengths lie more than 4,096 tokens apart, or when no filler words
 // meet a length in 24 counts.
@@ -70,7 +71,8 @@ func (b Builder) BuildExact(ctx context.Context, s Spec, lengths ...int) ([]Prom
 	}
 	least, most := slices.Min(lengths), slices.Max(lengths)
 	if most-least > maxSpread {
-		return fail(fmt.Errorf("lengths %d and %d lie more than %d tokens apart: build them in several calls", least, most, maxSpread))
+		return fail(fmt.Errorf("lengths %d and %d lie more than %d tokens apart: build them in several calls", least, most,
+			maxSpread))
 	}
 	s.Length = least
 	d, n, calls, err := b.fit(ctx, s, least-exactTol-spare, exactTol)
@@ -129,7 +131,8 @@ func (d *draft) meet(ctx context.Context, length, n, shift int, text func(turn i
 		}
 		seen[t] = true
 		if calls++; calls > maxExact {
-			return 0, fmt.Errorf("no filler words make it exactly %d tokens in %d counts: this tokenizer has no words of one token among them", length, maxExact)
+			return 0, fmt.Errorf("no filler words make it exactly %d tokens in %d counts: this tokenizer has no words of one "+
+				"token among them", length, maxExact)
 		}
 		d.pad = padWords(t.words, t.last, d.s.seed(), d.s.Case)
 		d.assemble()

@@ -51,7 +51,8 @@ func TestExactLengths(t *testing.T) {
 					t.Errorf("%s, pad %q: %d tokens, told %d, want exactly %d", c.name, pad, n, p.Tokens, lengths[i])
 				}
 				// Without its filler words every prompt is the same.
-				if got, want := strings.Replace(p.Text, p.Pad+" ", "", 1), strings.Replace(ps[0].Text, ps[0].Pad+" ", "", 1); got != want {
+				if got, want := strings.Replace(p.Text, p.Pad+" ", "", 1),
+					strings.Replace(ps[0].Text, ps[0].Pad+" ", "", 1); got != want {
 					t.Errorf("%s, pad %q, length %d: more than the filler words differs", c.name, pad, lengths[i])
 				}
 				at := strings.Index(p.Text, p.Pad)
@@ -97,7 +98,11 @@ func TestExactRefuses(t *testing.T) {
 		{"odd length, even tokenizer", even, good, []int{2001}, "no filler words make it exactly 2001"},
 		{"pad", wordCount, needle.Spec{Case: "x", Pad: "middle"}, []int{500}, `pad "middle" is unknown`},
 		{"no room", wordCount, good, []int{50}, "leave no room"},
-		{"counter down", func(context.Context, string) (int, error) { return 0, down }, good, []int{500}, "connection refused"},
+		{
+			"counter down", func(context.Context, string) (int, error) { return 0, down }, good,
+			[]int{500},
+			"connection refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := needle.Builder{Haystack: h, Count: c.count}.BuildExact(t.Context(), c.spec, c.lengths...)

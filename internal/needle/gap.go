@@ -40,7 +40,8 @@ func GapSentence(landmark, code string) string {
 
 // GapQuestion is its question: it has no word in common with any GapSentence.
 func GapQuestion(city string) string {
-	return fmt.Sprintf("Question: what number does somebody in %s need for unlocking their strongbox? Answer using only this number.", city)
+	return fmt.Sprintf("Question: what number does somebody in %s need for unlocking their strongbox? Answer using only "+
+		"this number.", city)
 }
 
 // gap draws a landmark and others rivals, so that being the only number in sight is no help. Pairs

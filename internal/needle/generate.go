@@ -33,9 +33,12 @@ func Agent(seed uint64, units int) (*Haystack, error) {
 	return generate("agent", seed, units, agentRules, agentLists, maxLine, "\n")
 }
 
-func generate(kind string, seed uint64, units int, rules map[string][]string, lists map[string]string, longest int, sep string) (*Haystack, error) {
+func generate(kind string, seed uint64, units int, rules map[string][]string, lists map[string]string, longest int,
+	sep string,
+) (*Haystack, error) {
 	if units < minUnits || units > maxGenerated {
-		return nil, fmt.Errorf("haystack %q: %d words and marks asked for, want %d to %d", kind, units, minUnits, maxGenerated)
+		return nil, fmt.Errorf("haystack %q: %d words and marks asked for, want %d to %d", kind, units, minUnits,
+			maxGenerated)
 	}
 	g, err := parseGrammar("line", rules, lists)
 	if err != nil {

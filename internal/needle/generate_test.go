@@ -113,7 +113,8 @@ func TestGeneratedIsAPureFunction(t *testing.T) {
 		if short.SHA256 != again.SHA256 || !slices.Equal(short.Sentences, again.Sentences) {
 			t.Errorf("%s: another text on the second call", short.Name)
 		}
-		if !slices.Equal(short.Sentences, long.Sentences[:len(short.Sentences)]) || long.SHA256 == short.SHA256 || long.Name == short.Name {
+		if !slices.Equal(short.Sentences, long.Sentences[:len(short.Sentences)]) || long.SHA256 == short.SHA256 ||
+			long.Name == short.Name {
 			t.Errorf("%s: the longer text does not begin with it", short.Name)
 		}
 		if other.SHA256 == short.SHA256 || slices.Contains(other.Sentences, short.Sentences[0]) {
@@ -190,7 +191,8 @@ func TestPromptsOfGeneratedText(t *testing.T) {
 				if n := strings.Count(p.Text, p.Truth.Code); n != 1 || strings.Contains(p.Text, "\n") != (name == "agent") {
 					t.Errorf("%s, %q, %d: %d needles", name, kind, length, n)
 				}
-				if kind == needle.Digits && !strings.HasPrefix(p.Text[p.Copies[0].Byte:], needle.Sentence(p.Truth.Name, p.Truth.Code)) {
+				if kind == needle.Digits && !strings.HasPrefix(p.Text[p.Copies[0].Byte:],
+					needle.Sentence(p.Truth.Name, p.Truth.Code)) {
 					t.Errorf("%s, %d: no needle at byte %d", name, length, p.Copies[0].Byte)
 				}
 			}

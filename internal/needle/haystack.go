@@ -40,7 +40,8 @@ func Opticks() (*Haystack, error) {
 	}
 	sum := hash(raw)
 	if sum != OpticksSHA256 {
-		return nil, fmt.Errorf("haystack opticks: fixtures/haystack/opticks.txt has sha256 %s, want %s: restore the committed file", sum, OpticksSHA256)
+		return nil, fmt.Errorf("haystack opticks: fixtures/haystack/opticks.txt has sha256 %s, want %s: restore the "+
+			"committed file", sum, OpticksSHA256)
 	}
 	return newHaystack("opticks", sum, cleanOpticks(string(raw)))
 }
@@ -72,7 +73,8 @@ func newHaystack(name, sum string, sentences []string) (*Haystack, error) {
 	}
 	h.index()
 	if total := h.Units(); total < minUnits {
-		return nil, fmt.Errorf("haystack %q holds %d words and marks of prose in %d sentences, want at least %d: name a longer text in ASSAY_HAYSTACK", name, total, len(h.Sentences), minUnits)
+		return nil, fmt.Errorf("haystack %q holds %d words and marks of prose in %d sentences, want at least %d: name a "+
+			"longer text in ASSAY_HAYSTACK", name, total, len(h.Sentences), minUnits)
 	}
 	return h, nil
 }
@@ -126,7 +128,8 @@ func (h *Haystack) startFor(u float64, need int) (int, error) {
 		}
 	}
 	if last < 0 {
-		return 0, fmt.Errorf("haystack %q has %d words and marks, the prompt needs about %d, and a text is never looped: name a longer one in ASSAY_HAYSTACK", h.Name, sum, need)
+		return 0, fmt.Errorf("haystack %q has %d words and marks, the prompt needs about %d, and a text is never looped: "+
+			"name a longer one in ASSAY_HAYSTACK", h.Name, sum, need)
 	}
 	return int(u * float64(last+1)), nil
 }

@@ -42,7 +42,9 @@ func TestOpticksIsWholeSentences(t *testing.T) {
 		if !strings.ContainsRune(".?!", rune(strings.TrimRight(s, `"')`)[len(strings.TrimRight(s, `"')`))-1])) {
 			t.Errorf("sentence %d has no end: %q", i, s)
 		}
-		for _, out := range []string{"Transcriber", "pgdp", "Proofreading", "Illustration", "Sidenote", "FOOTNOTE", "WILLIAM INNYS"} {
+		for _, out := range []string{
+			"Transcriber", "pgdp", "Proofreading", "Illustration", "Sidenote", "FOOTNOTE", "WILLIAM INNYS",
+		} {
 			if strings.Contains(s, out) {
 				t.Errorf("sentence %d holds %q: %q", i, out, s)
 			}
@@ -52,7 +54,8 @@ func TestOpticksIsWholeSentences(t *testing.T) {
 		}
 	}
 	if missing > 5 {
-		t.Errorf("%d of %d sentences do not stand in the book as they are, want at most the 5 with a footnote letter in the middle", missing, len(h.Sentences))
+		t.Errorf("%d of %d sentences do not stand in the book as they are, want at most the 5 with a footnote letter in "+
+			"the middle", missing, len(h.Sentences))
 	}
 	// The book has 100,801 fields by wc; headings, tables, notes and front matter are some 5 %.
 	words := 0
@@ -112,7 +115,8 @@ func TestFromFile(t *testing.T) {
 	}
 	h, err := needle.FromFile(write("boats.txt", "\ufeff"+prose.String()))
 	require.NoError(t, err)
-	if len(h.Sentences) != 100 || h.Sentences[0] != "First of all the first boat left the quiet harbour." || h.Units() != 1100 || h.Name != "boats.txt" {
+	if len(h.Sentences) != 100 || h.Sentences[0] != "First of all the first boat left the quiet harbour." ||
+		h.Units() != 1100 || h.Name != "boats.txt" {
 		t.Errorf("%q has %d sentences of %d units, the first %q", h.Name, len(h.Sentences), h.Units(), h.Sentences[0])
 	}
 	for _, c := range []struct{ name, path, say string }{

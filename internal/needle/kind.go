@@ -54,7 +54,8 @@ type plant struct {
 var (
 	ordinals   = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 	cardinals  = strings.Fields("one two three four five six seven eight nine ten eleven twelve")
-	qualifiers = strings.Fields("old new upper lower east west north south inner outer little great former second royal lesser")
+	qualifiers = strings.Fields("old new upper lower east west north south inner outer little great former second royal " +
+		"lesser")
 )
 
 // kindCounts are the default and the largest Count of the kinds that have one.
@@ -112,7 +113,8 @@ type draws struct {
 // plant draws what a spec of a kind other than Digits hides.
 func (s Spec) plant(d draws) (plant, error) {
 	if need := max(s.Others+1, s.count()); len(d.names) < need {
-		return plant{}, fmt.Errorf("only %d names are free in this haystack, the kind %q needs %d", len(d.names), string(s.Kind), need)
+		return plant{}, fmt.Errorf("only %d names are free in this haystack, the kind %q needs %d", len(d.names),
+			string(s.Kind), need)
 	}
 	var p plant
 	switch s.Kind {
@@ -168,14 +170,16 @@ func several(d draws, n int) plant {
 	if n > 1 {
 		list = strings.Join(asked[:n-1], ", ") + " and " + asked[n-1]
 	}
-	p.question = fmt.Sprintf("Question: what are the access codes for %s? Answer with only the codes, in this order.", list)
+	p.question = fmt.Sprintf("Question: what are the access codes for %s? Answer with only the codes, in this order.",
+		list)
 	return p
 }
 
 func nth(d draws, n, which int) plant {
 	var p plant
 	name := d.names[0]
-	p.question = fmt.Sprintf("Question: the access code for %s is told %s times. What is the %s one? Answer with only the code.", name, cardinals[n-1], "last")
+	p.question = fmt.Sprintf("Question: the access code for %s is told %s times. What is the %s one? Answer with only "+
+		"the code.", name, cardinals[n-1], "last")
 	if which > 0 {
 		p.question = strings.Replace(p.question, "the last one", "the "+ordinals[which-1]+" one", 1)
 	} else {
@@ -210,6 +214,7 @@ func distractors(d draws, n int) plant {
 	at := d.r.IntN(n + 1)
 	p.needles = []string{own}
 	p.rivals = append(append(append([]string{}, all[:at]...), own), all[at:]...)
-	p.question = fmt.Sprintf("Question: what is the access code for the %s archive? Answer with only the code.", p.truth.Name)
+	p.question = fmt.Sprintf("Question: what is the access code for the %s archive? Answer with only the code.",
+		p.truth.Name)
 	return p
 }

@@ -43,7 +43,8 @@ func TestKindsPlantWhatTheyAskFor(t *testing.T) {
 			if n, _ := wordCount(t.Context(), p.Text); n < 1470 || n > 1530 {
 				t.Errorf("%q, seed %d: %d tokens", kind, seed, n)
 			}
-			if shape, ok := shapes[kind]; ok != (shape != nil && shape.MatchString(p.Truth.Code)) || !ok && !isCode(p.Truth.Code) {
+			if shape, ok := shapes[kind]; ok != (shape != nil && shape.MatchString(p.Truth.Code)) ||
+				!ok && !isCode(p.Truth.Code) {
 				t.Errorf("%q, seed %d: value %q", kind, seed, p.Truth.Code)
 			}
 			// Every value once in the text; the question and the filler give none away.
@@ -57,7 +58,8 @@ func TestKindsPlantWhatTheyAskFor(t *testing.T) {
 				}
 			}
 			for _, c := range p.Copies {
-				if sentence, _, _ := strings.Cut(p.Text[c.Byte:], ". "); !strings.Contains(sentence+".", p.Truth.Code) && len(p.Copies) == 1 {
+				if sentence, _, _ := strings.Cut(p.Text[c.Byte:], ". "); !strings.Contains(sentence+".", p.Truth.Code) &&
+					len(p.Copies) == 1 {
 					t.Errorf("%q, seed %d: no needle at byte %d: %q", kind, seed, c.Byte, sentence)
 				}
 			}
@@ -68,15 +70,23 @@ func TestKindsPlantWhatTheyAskFor(t *testing.T) {
 func TestOrderOfTellings(t *testing.T) {
 	b := needle.Builder{Haystack: opticks(t), Count: wordCount}
 	for which, say := range map[int]string{0: "the last one", 1: "the first one", 3: "the third one", 5: "the fifth one"} {
-		p, err := b.Build(t.Context(), needle.Spec{Case: "fidelity/nth", Kind: needle.Nth, Count: 5, Which: which, Length: 900})
+		p, err := b.Build(t.Context(), needle.Spec{
+			Case:   "fidelity/nth",
+			Kind:   needle.Nth,
+			Count:  5,
+			Which:  which,
+			Length: 900,
+		})
 		require.NoError(t, err)
-		told := regexp.MustCompile(`The access code for the `+p.Truth.Name+` archive is (\d+)\.`).FindAllStringSubmatch(p.Text, -1)
+		told := regexp.MustCompile(`The access code for the `+p.Truth.Name+
+			` archive is (\d+)\.`).FindAllStringSubmatch(p.Text, -1)
 		require.Len(t, told, 5)
 		at := which - 1
 		if which == 0 {
 			at = 4
 		}
-		if told[at][1] != p.Truth.Code || !strings.Contains(p.Text, "is told five times. What is "+say+"?") || len(p.Truth.Others) != 4 {
+		if told[at][1] != p.Truth.Code || !strings.Contains(p.Text, "is told five times. What is "+say+"?") ||
+			len(p.Truth.Others) != 4 {
 			t.Errorf("which %d: asked %q, want %s of %q", which, p.Text[len(p.Text)-120:], p.Truth.Code, told)
 		}
 	}
@@ -86,7 +96,13 @@ func TestSeveralAreAskedInAnotherOrder(t *testing.T) {
 	b := needle.Builder{Haystack: opticks(t), Count: wordCount}
 	shuffled := 0
 	for seed := range uint64(10) {
-		p, err := b.Build(t.Context(), needle.Spec{Case: "fidelity/several", Kind: needle.Several, Count: 4, Seed: seed, Length: 900})
+		p, err := b.Build(t.Context(), needle.Spec{
+			Case:   "fidelity/several",
+			Kind:   needle.Several,
+			Count:  4,
+			Seed:   seed,
+			Length: 900,
+		})
 		require.NoError(t, err)
 		_, question, _ := strings.Cut(p.Text, "access codes for ")
 		names := regexp.MustCompile(`[A-Z][a-z]+`).FindAllString(question[:strings.Index(question, "?")], -1)
@@ -112,7 +128,13 @@ func TestDistractorKeysDifferInOneWord(t *testing.T) {
 	b := needle.Builder{Haystack: opticks(t), Count: wordCount}
 	places := map[int]bool{}
 	for seed := range uint64(12) {
-		p, err := b.Build(t.Context(), needle.Spec{Case: "fidelity/near", Kind: needle.Distractors, Count: 6, Seed: seed, Length: 900})
+		p, err := b.Build(t.Context(), needle.Spec{
+			Case:   "fidelity/near",
+			Kind:   needle.Distractors,
+			Count:  6,
+			Seed:   seed,
+			Length: 900,
+		})
 		require.NoError(t, err)
 		keys := regexp.MustCompile(`The access code for the (\w+) (\w+) archive is (\d+)\.`).FindAllStringSubmatch(p.Text, -1)
 		require.Len(t, keys, 7)
@@ -124,7 +146,9 @@ func TestDistractorKeysDifferInOneWord(t *testing.T) {
 			}
 			if k[3] == p.Truth.Code {
 				places[i] = true
-				if k[1]+" "+k[2] != p.Truth.Name || !strings.HasSuffix(p.Text, "Question: what is the access code for the "+p.Truth.Name+" archive? Answer with only the code.") {
+				if k[1]+" "+k[2] != p.Truth.Name ||
+					!strings.HasSuffix(p.Text, "Question: what is the access code for the "+p.Truth.Name+
+						" archive? Answer with only the code.") {
 					t.Errorf("seed %d: asks %q", seed, p.Text[len(p.Text)-90:])
 				}
 			}
@@ -155,14 +179,21 @@ func TestGapSharesNoWord(t *testing.T) {
 	}
 	b := needle.Builder{Haystack: opticks(t), Count: wordCount}
 	for seed := range uint64(20) {
-		p, err := b.Build(t.Context(), needle.Spec{Case: "fidelity/gap", Kind: needle.Gap, Others: 4, Seed: seed, Length: 700})
+		p, err := b.Build(t.Context(), needle.Spec{
+			Case:   "fidelity/gap",
+			Kind:   needle.Gap,
+			Others: 4,
+			Seed:   seed,
+			Length: 700,
+		})
 		require.NoError(t, err)
 		if strings.Count(p.Text, "old clockmaker") != 5 || len(p.Truth.Others) != 4 {
 			t.Errorf("seed %d: %d needles", seed, strings.Count(p.Text, "old clockmaker"))
 		}
 		city := ""
 		for _, l := range needle.Landmarks() {
-			if strings.HasSuffix(p.Text, needle.GapQuestion(l[1])) && strings.Contains(p.Text, needle.GapSentence(l[0], p.Truth.Code)) {
+			if strings.HasSuffix(p.Text, needle.GapQuestion(l[1])) &&
+				strings.Contains(p.Text, needle.GapSentence(l[0], p.Truth.Code)) {
 				city = l[1]
 			}
 		}
@@ -190,10 +221,12 @@ func TestKindsWithPlacements(t *testing.T) {
 			require.NoError(t, err)
 			want := max(1, s.Repeat)
 			if strings.Count(p.Text, p.Truth.Code) != want || len(p.Copies) != want || len(p.Truth.Others) != s.Others {
-				t.Errorf("%q at %q: %d copies, %d places, %d others", kind, s.Placement, strings.Count(p.Text, p.Truth.Code), len(p.Copies), len(p.Truth.Others))
+				t.Errorf("%q at %q: %d copies, %d places, %d others", kind, s.Placement, strings.Count(p.Text, p.Truth.Code),
+					len(p.Copies), len(p.Truth.Others))
 			}
 			from := p.Copies[0].FromEnd
-			if s.Placement == needle.Tail && from > 70 || s.Placement == needle.JustInside && (from > 256 || from < 180) || s.Placement == needle.Start && p.Copies[0].Before > 5 {
+			if s.Placement == needle.Tail && from > 70 || s.Placement == needle.JustInside && (from > 256 || from < 180) ||
+				s.Placement == needle.Start && p.Copies[0].Before > 5 {
 				t.Errorf("%q at %q: place %+v", kind, s.Placement, p.Copies[0])
 			}
 		}

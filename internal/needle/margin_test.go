@@ -84,14 +84,19 @@ func TestMarginsCases(t *testing.T) {
 			"48213",
 			// Digit 0: 48213, 48214 and 4 are right, 77120 the rival. Digits 1 to 3: no list entry
 			// agrees and then departs, so the least of the list bounds the rival. Digit 4: 48214.
-			[]float64{math.Log(math.Exp(-0.1)+math.Exp(-3)+math.Exp(-5)) + 4, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, -0.1 + 3},
+			[]float64{
+				math.Log(math.Exp(-0.1)+math.Exp(-3)+math.Exp(-5)) + 4, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6,
+				math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, math.Log(math.Exp(-0.1)+math.Exp(-3)) + 6, -0.1 + 3,
+			},
 			[]needle.Bound{needle.Measured, needle.AtLeast, needle.AtLeast, needle.AtLeast, needle.Measured},
 			[]int{0, 0, 0, 0, 0},
 			make([]bool, 5),
 		},
 		{
 			"two tokens, blank first",
-			[]needle.Step{step(" 482", -0.3, " 481", -2.0, " 382", -3.0, " x", -9.0), step("13", -0.5, "12", -1.5, "31", -2.5, "x", -9.0)},
+			[]needle.Step{
+				step(" 482", -0.3, " 481", -2.0, " 382", -3.0, " x", -9.0), step("13", -0.5, "12", -1.5, "31", -2.5, "x", -9.0),
+			},
 			"48213",
 			[]float64{
 				math.Log(math.Exp(-0.3)+math.Exp(-2)) + 3, math.Log(math.Exp(-0.3)+math.Exp(-2)) + 9, -0.3 + 2,
@@ -103,7 +108,10 @@ func TestMarginsCases(t *testing.T) {
 		},
 		{
 			"words before, a year among them, blanks between",
-			[]needle.Step{step("In", -0.1, "4", -9.0), step(" 1704", -0.1, "x", -9.0), step(":", -0.1, "x", -9.0), step("4", -0.1, "7", -3.0), step(" ", -0.1, "x", -3.0), step("8", -0.2, "7", -3.0)},
+			[]needle.Step{
+				step("In", -0.1, "4", -9.0), step(" 1704", -0.1, "x", -9.0), step(":", -0.1, "x", -9.0), step("4", -0.1, "7", -3.0),
+				step(" ", -0.1, "x", -3.0), step("8", -0.2, "7", -3.0),
+			},
 			"48",
 			[]float64{2.9, 2.8},
 			[]needle.Bound{needle.Measured, needle.Measured},
@@ -148,7 +156,10 @@ func TestMarginsCases(t *testing.T) {
 		},
 		{
 			"no list: what is left over bounds the rival",
-			[]needle.Step{{Alt: needle.Alt{Text: "4", Logprob: math.Log(0.9)}}, {Alt: needle.Alt{Text: "7", Logprob: math.Log(0.75)}}},
+			[]needle.Step{
+				{Alt: needle.Alt{Text: "4", Logprob: math.Log(0.9)}},
+				{Alt: needle.Alt{Text: "7", Logprob: math.Log(0.75)}},
+			},
 			"48",
 			// 1.2e-6 is the rounding of a list that the bound allows for.
 			[]float64{math.Log(0.9) - math.Log(0.1+1.2e-6), math.Log(0.25+1.2e-6) - math.Log(0.75)},
@@ -174,8 +185,18 @@ func TestMarginsCases(t *testing.T) {
 			[]int{0},
 			make([]bool, 1),
 		},
-		{"no tokens", nil, "48", []float64{nan, nan}, []needle.Bound{needle.Absent, needle.Absent}, []int{-1, -1}, make([]bool, 2)},
-		{"no digits for a code", []needle.Step{step("a", -0.1)}, "ab", []float64{nan, nan}, []needle.Bound{needle.Absent, needle.Absent}, []int{-1, -1}, make([]bool, 2)},
+		{
+			"no tokens", nil, "48",
+			[]float64{nan, nan},
+			[]needle.Bound{needle.Absent, needle.Absent},
+			[]int{-1, -1},
+			make([]bool, 2),
+		},
+		{
+			"no digits for a code", []needle.Step{step("a", -0.1)}, "ab", []float64{nan, nan}, []needle.Bound{
+				needle.Absent, needle.Absent,
+			}, []int{-1, -1}, make([]bool, 2),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := needle.Margins(c.steps, c.code)
@@ -185,7 +206,8 @@ func TestMarginsCases(t *testing.T) {
 			for i, m := range got {
 				same := near(m.Nats, c.nats[i]) || math.IsNaN(m.Nats) && math.IsNaN(c.nats[i])
 				if !same || m.Bound != c.bound[i] || m.Step != c.step[i] || m.OffPath != c.off[i] {
-					t.Errorf("digit %d: %+v, want %v nats %s at token %d, off path %v", i, m, c.nats[i], c.bound[i], c.step[i], c.off[i])
+					t.Errorf("digit %d: %+v, want %v nats %s at token %d, off path %v", i, m, c.nats[i], c.bound[i], c.step[i],
+						c.off[i])
 				}
 			}
 		})

@@ -24,7 +24,9 @@ func TestCodes(t *testing.T) {
 		if len(c) != 5 || c[0] == '0' || len(digits) < 4 {
 			t.Errorf("code %q", c)
 		}
-		for _, habit := range []string{"012", "123", "234", "345", "456", "567", "678", "789", "987", "876", "765", "654", "543", "432", "321", "210"} {
+		for _, habit := range []string{
+			"012", "123", "234", "345", "456", "567", "678", "789", "987", "876", "765", "654", "543", "432", "321", "210",
+		} {
 			if strings.Contains(c, habit) {
 				t.Errorf("code %q holds %q", c, habit)
 			}
@@ -65,9 +67,15 @@ func TestBuildRefuses(t *testing.T) {
 		s    needle.Spec
 		say  string
 	}{
-		{"more than there is", ok, change(func(s *needle.Spec) { s.Length = 130_000 }), "never looped: name a longer one in ASSAY_HAYSTACK"},
+		{
+			"more than there is", ok, change(func(s *needle.Spec) { s.Length = 130_000 }),
+			"never looped: name a longer one in ASSAY_HAYSTACK",
+		},
 		{"no room", ok, change(func(s *needle.Spec) { s.Length = 20 }), "leave no room"},
-		{"no room for eight copies", ok, change(func(s *needle.Spec) { s.Placement, s.Length = needle.Spread, 100 }), "leave no room"},
+		{
+			"no room for eight copies", ok, change(func(s *needle.Spec) { s.Placement, s.Length = needle.Spread, 100 }),
+			"leave no room",
+		},
 		{"depth", ok, change(func(s *needle.Spec) { s.Depth = 1.5 }), "depth is 1.5"},
 		{"depth NaN", ok, change(func(s *needle.Spec) { s.Depth = math.NaN() }), "depth is NaN"},
 		{"window", ok, change(func(s *needle.Spec) { s.Placement = needle.JustInside }), "window is 0"},
@@ -78,9 +86,23 @@ func TestBuildRefuses(t *testing.T) {
 		{"others", ok, change(func(s *needle.Spec) { s.Others = 17 }), "17 further needles"},
 		{"length", ok, change(func(s *needle.Spec) { s.Length = 0 }), "length is 0"},
 		{"nothing to build from", needle.Builder{}, good, "no haystack"},
-		{"counter down", needle.Builder{Haystack: h, Count: func(context.Context, string) (int, error) { return 0, down }}, good, "connection refused"},
-		{"counter says zero", needle.Builder{Haystack: h, Count: func(context.Context, string) (int, error) { return 0, nil }}, good, "says 0 tokens"},
-		{"counter deaf to its text", needle.Builder{Haystack: h, Count: func(context.Context, string) (int, error) { return 77, nil }}, good, "says 77 tokens for texts of"},
+		{
+			"counter down",
+			needle.Builder{Haystack: h, Count: func(context.Context, string) (int, error) { return 0, down }},
+			good, "connection refused",
+		},
+		{
+			"counter says zero", needle.Builder{
+				Haystack: h,
+				Count:    func(context.Context, string) (int, error) { return 0, nil },
+			}, good, "says 0 tokens",
+		},
+		{
+			"counter deaf to its text", needle.Builder{
+				Haystack: h,
+				Count:    func(context.Context, string) (int, error) { return 77, nil },
+			}, good, "says 77 tokens for texts of",
+		},
 		{"ratio", needle.Builder{Haystack: h, Count: wordCount, TokensPerUnit: -1}, good, "tokens per word"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -90,7 +112,10 @@ func TestBuildRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := needle.Builder{Haystack: h, Count: func(context.Context, string) (int, error) { return 0, down }}.Build(t.Context(), good)
+	_, err := needle.Builder{
+		Haystack: h,
+		Count:    func(context.Context, string) (int, error) { return 0, down },
+	}.Build(t.Context(), good)
 	if !errors.Is(err, down) {
 		t.Errorf("the counter's error is lost: %v", err)
 	}

@@ -35,7 +35,8 @@ func TomSawyer() (*Haystack, error) {
 	}
 	sum := hash(raw)
 	if sum != TomSawyerSHA256 {
-		return nil, fmt.Errorf("haystack tom-sawyer: fixtures/haystack/tom-sawyer.txt.gz unpacks to sha256 %s, want %s: restore the committed file", sum, TomSawyerSHA256)
+		return nil, fmt.Errorf("haystack tom-sawyer: fixtures/haystack/tom-sawyer.txt.gz unpacks to sha256 %s, want %s: "+
+			"restore the committed file", sum, TomSawyerSHA256)
 	}
 	return newHaystack("tom-sawyer", sum, cleanSawyer(string(raw)))
 }

@@ -58,7 +58,11 @@ func TestTomSawyerIsWholeSentences(t *testing.T) {
 	if n := len(needle.Names()); n-countIn(h, needle.Names()) < 40 {
 		t.Errorf("of %d names %d occur in the book", n, countIn(h, needle.Names()))
 	}
-	p, err := needle.Builder{Haystack: h, Count: wordCount}.Build(t.Context(), needle.Spec{Case: "fidelity/sawyer", Length: 32_768, Depth: 0.5})
+	p, err := needle.Builder{Haystack: h, Count: wordCount}.Build(t.Context(), needle.Spec{
+		Case:   "fidelity/sawyer",
+		Length: 32_768,
+		Depth:  0.5,
+	})
 	require.NoError(t, err)
 	checkPrompt(t, h, p, 1)
 }

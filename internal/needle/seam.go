@@ -29,9 +29,11 @@ func (b Builder) BuildAt(ctx context.Context, s Spec, offsets ...int) ([]Prompt,
 	least, most := slices.Min(offsets), slices.Max(offsets)
 	switch {
 	case most-least > maxSpread:
-		return fail(fmt.Errorf("offsets %d and %d lie more than %d tokens apart: build them in several calls", least, most, maxSpread))
+		return fail(fmt.Errorf("offsets %d and %d lie more than %d tokens apart: build them in several calls", least, most,
+			maxSpread))
 	case !s.Kind.single() || s.Placement != AtDepth || s.Pad != PadFront:
-		return fail(fmt.Errorf("kind %q, placement %q and pad %q: only a single needle at a depth, padded in front, has one offset", string(s.Kind), string(s.Placement), string(s.Pad)))
+		return fail(fmt.Errorf("kind %q, placement %q and pad %q: only a single needle at a depth, padded in front, has "+
+			"one offset", string(s.Kind), string(s.Placement), string(s.Pad)))
 	case least < 1 || most > s.Length:
 		return fail(fmt.Errorf("offsets are %d to %d in a prompt of %d tokens", least, most, s.Length))
 	}
@@ -58,7 +60,8 @@ func (b Builder) BuildAt(ctx context.Context, s Spec, offsets ...int) ([]Prompt,
 			break
 		}
 		if pass == 3 {
-			return fail(fmt.Errorf("a needle at offset %d makes it %d tokens, want %d: no sentence ends shortly before, ask for another offset", most, n+words, s.Length))
+			return fail(fmt.Errorf("a needle at offset %d makes it %d tokens, want %d: no sentence ends shortly before, ask "+
+				"for another offset", most, n+words, s.Length))
 		}
 		reserve = max(reserve, words)
 	}
@@ -97,7 +100,8 @@ func (d *draft) approach(ctx context.Context, offset, n int) (before, calls int,
 		goal -= spare // a boundary that missed is missed again: aim lower
 		d.s.Depth += float64(goal-before) / float64(n)
 	}
-	return 0, 0, fmt.Errorf("no sentence ends within %d tokens before offset %d, found %d: ask for a longer prompt or another offset", seamRoom, offset, before)
+	return 0, 0, fmt.Errorf("no sentence ends within %d tokens before offset %d, found %d: ask for a longer prompt or "+
+		"another offset", seamRoom, offset, before)
 }
 
 // before is the text that stands before the needle.

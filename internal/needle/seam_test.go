@@ -16,7 +16,9 @@ const seamRoom = 640
 
 func TestOffsetsAreExact(t *testing.T) {
 	h := opticks(t)
-	for name, count := range map[string]needle.Counter{"words": wordCount, "byte pairs": pairCount, "dear first word": firstWordCount} {
+	for name, count := range map[string]needle.Counter{
+		"words": wordCount, "byte pairs": pairCount, "dear first word": firstWordCount,
+	} {
 		for _, kind := range []needle.Kind{needle.Digits, needle.UUID} {
 			for _, seam := range []int{256, 1024, 3800} {
 				var offsets []int
@@ -36,15 +38,18 @@ func TestOffsetsAreExact(t *testing.T) {
 					cut := p.Copies[0].Byte
 					at, _ := count(t.Context(), strings.TrimSpace(p.Text[:cut]))
 					if at != offsets[i] || p.Copies[0].Before != at || p.Tokens != n || p.Copies[0].FromEnd != n-at {
-						t.Errorf("%s, %q: offset %d of %d tokens, told %+v of %d, want %d", name, kind, at, n, p.Copies[0], p.Tokens, offsets[i])
+						t.Errorf("%s, %q: offset %d of %d tokens, told %+v of %d, want %d", name, kind, at, n, p.Copies[0], p.Tokens,
+							offsets[i])
 					}
-					if sentence, _, _ := strings.Cut(p.Text[cut:], ". "); !strings.Contains(sentence, p.Truth.Code) || strings.Count(p.Text, p.Truth.Code) != 1 {
+					if sentence, _, _ := strings.Cut(p.Text[cut:], ". "); !strings.Contains(sentence, p.Truth.Code) ||
+						strings.Count(p.Text, p.Truth.Code) != 1 {
 						t.Errorf("%s, %q: no needle at %q", name, kind, sentence)
 					}
 					if n < 4096-81-34-seamRoom || n > 4096+81 {
 						t.Errorf("%s, %q, seam %d: %d tokens, want 4096 or less", name, kind, seam, n)
 					}
-					if got, want := strings.Replace(p.Text, p.Pad+" ", "", 1), strings.Replace(ps[0].Text, ps[0].Pad+" ", "", 1); got != want {
+					if got, want := strings.Replace(p.Text, p.Pad+" ", "", 1),
+						strings.Replace(ps[0].Text, ps[0].Pad+" ", "", 1); got != want {
 						t.Errorf("%s, %q: more than the filler words differs", name, kind)
 					}
 					told += p.Counts
@@ -71,7 +76,8 @@ func TestOffsetsRefuse(t *testing.T) {
 		"no sentence ends within":     {needle.Spec{Length: 900}, []int{3}},
 	} {
 		c.s.Case = "fidelity/seam/x"
-		if _, err := b.BuildAt(t.Context(), c.s, c.at...); err == nil || !strings.Contains(err.Error(), say) || !strings.Contains(err.Error(), c.s.Case) {
+		if _, err := b.BuildAt(t.Context(), c.s, c.at...); err == nil || !strings.Contains(err.Error(), say) ||
+			!strings.Contains(err.Error(), c.s.Case) {
 			t.Errorf("error is %v, want one with %q", err, say)
 		}
 	}

@@ -45,7 +45,8 @@ var values = map[Kind]value{
 		},
 		find: findPaths,
 		near: func(got, want string) bool {
-			return distance(got, want) <= 4 || base(got) == base(want) || strings.HasSuffix(want, got) || strings.HasPrefix(want, got+"/")
+			return distance(got, want) <= 4 || base(got) == base(want) || strings.HasSuffix(want, got) ||
+				strings.HasPrefix(want, got+"/")
 		},
 		squash: func(t string) string { return strings.Join(strings.Fields(t), "") },
 	},

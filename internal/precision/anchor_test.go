@@ -16,8 +16,9 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// What the exact side computes from a checkpoint and captured states is what Hugging Face computed in the same pass. It ran in
-// fp32: γ_n(2^-24) of sums of at most 512 products, three of them in a row, stays below 1e-4 of a tensor's norm.
+// What the exact side computes from a checkpoint and captured states is what Hugging Face computed in the same pass. It
+// ran in fp32: γ_n(2^-24) of sums of at most 512 products, three of them in a row, stays below 1e-4 of a tensor's
+// norm.
 const recordedLimit = 1e-4
 
 func agree(t *testing.T, what string, got, want oracle.Mat) {
@@ -143,8 +144,8 @@ func TestNeedleOfATraceIsItsBlock(t *testing.T) {
 	}
 }
 
-// Relative errors of the mHC mix at K = 16,384 on an H200, as fixtures/README.md records them: TF32 1.9e-4, bf16 2.3e-3. The
-// relative error of rounding operands does not depend on K; x1.5 is the rule of rho tables.
+// Relative errors of the mHC mix at K = 16,384 on an H200, as fixtures/README.md records them: TF32 1.9e-4, bf16
+// 2.3e-3. The relative error of rounding operands does not depend on K; x1.5 is the rule of rho tables.
 func TestPathErrorsAreThoseOfTheHardware(t *testing.T) {
 	x, w := drawn("precision/test/x", 0, 8, 2048), oracle.NewMat(24, 2048)
 	for i, v := range drawn("precision/test/w", 0, 24, 2048).Data {
@@ -168,8 +169,8 @@ func TestPathErrorsAreThoseOfTheHardware(t *testing.T) {
 	}
 }
 
-// A pass that the model itself makes over the prompt of a trace has the states that were captured, at all positions: then the
-// keys of the long prompt can be made, too.
+// A pass that the model itself makes over the prompt of a trace has the states that were captured, at all positions:
+// then the keys of the long prompt can be made, too.
 func TestRecordedPassIsTheCapturedOne(t *testing.T) {
 	folder, err := fs.Sub(fixtures.FS, "nano-v4")
 	require.NoError(t, err)

@@ -18,7 +18,8 @@ import (
 // baseStrip is about how many values of a tensor are compared at a time.
 const baseStrip = 1 << 19
 
-// baseJobs has a step for every class of tensors that both checkpoints have as numbers: the same name in every layer and expert.
+// baseJobs has a step for every class of tensors that both checkpoints have as numbers: the same name in every layer
+// and expert.
 func (m *meter) baseJobs() []job {
 	base := newSource(m.o.Base)
 	classes := map[string][]string{}
@@ -73,8 +74,8 @@ func (s *source) integer(canon string) bool {
 	return err != nil
 }
 
-// compareClass is the relative error of a class of tensors, dequantised, against the base's. Tensors are independent: each
-// processor takes one, with some strips of it in memory.
+// compareClass is the relative error of a class of tensors, dequantised, against the base's. Tensors are independent:
+// each processor takes one, with some strips of it in memory.
 func (m *meter) compareClass(ctx context.Context, base *source, class string, names []string) ([]Row, error) {
 	d2, w2, errs := make([]float64, len(names)), make([]float64, len(names)), make([]error, len(names))
 	var next atomic.Int64
@@ -114,7 +115,8 @@ func (m *meter) compareClass(ctx context.Context, base *source, class string, na
 	note := "worst " + names[worst]
 	slices.Sort(each)
 	return []Row{{Tensor: class, Kind: Base, Path: "dequantised", Layer: -1, Note: note, Numbers: suite.Numbers{
-		"rel-l2": zeroed(math.Sqrt(num / den)), "worst-rel-l2": each[len(each)-1], "median-rel-l2": each[len(each)/2], "tensors": float64(len(each)),
+		"rel-l2": zeroed(math.Sqrt(num / den)), "worst-rel-l2": each[len(each)-1], "median-rel-l2": each[len(each)/2],
+		"tensors": float64(len(each)),
 	}}}, nil
 }
 

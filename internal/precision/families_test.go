@@ -28,8 +28,8 @@ func random(name string, shape ...int) part {
 	return f32(shape, v...)
 }
 
-// V3.2 in Hugging Face's spelling has no hyper-connections and no compressor: one key a token, the layer norm of wk·h, and a
-// router in groups.
+// V3.2 in Hugging Face's spelling has no hyper-connections and no compressor: one key a token, the layer norm of wk·h,
+// and a router in groups.
 func TestV32IsMeasured(t *testing.T) {
 	parts := map[string]part{}
 	for _, r := range []struct {
@@ -46,8 +46,10 @@ func TestV32IsMeasured(t *testing.T) {
 	} {
 		parts[r.name] = random(r.name, r.shape...)
 	}
-	config := `{"model_type": "deepseek_v32", "vocab_size": 64, "hidden_size": 128, "num_hidden_layers": 1, "num_attention_heads": 4,
-		"qk_rope_head_dim": 16, "qk_nope_head_dim": 16, "v_head_dim": 32, "q_lora_rank": 64, "kv_lora_rank": 32, "index_n_heads": 4,
+	config := `{"model_type": "deepseek_v32", "vocab_size": 64, "hidden_size": 128, "num_hidden_layers": 1, ` +
+		`"num_attention_heads": 4,
+		"qk_rope_head_dim": 16, "qk_nope_head_dim": 16, "v_head_dim": 32, "q_lora_rank": 64, "kv_lora_rank": 32, ` +
+		`"index_n_heads": 4,
 		"index_head_dim": 32, "index_topk": 40, "n_routed_experts": 16, "num_experts_per_tok": 3, "n_shared_experts": 1,
 		"moe_intermediate_size": 64, "rms_norm_eps": 1e-6, "scoring_func": "sigmoid", "n_group": 4, "topk_group": 2}`
 	r, err := Measure(context.Background(), made(t, parts), Seeded("v32"), Options{Config: []byte(config), Keys: 96})
@@ -66,7 +68,8 @@ func TestV32IsMeasured(t *testing.T) {
 	}
 	x := "layers.0.attn.indexer."
 	assert.Equal(t, map[string]int{
-		x + "wq_b.weight": 6, x + "weights_proj.weight": 6, x + "wk.weight": 6, x + "keys": 5, "layers.0.ffn.gate.weight": 6, "layers.0.ffn.gate.bias": 3,
+		x + "wq_b.weight": 6, x + "weights_proj.weight": 6, x + "wk.weight": 6, x + "keys": 5, "layers.0.ffn.gate.weight": 6,
+		"layers.0.ffn.gate.bias": 3,
 	}, kinds)
 }
 
@@ -98,7 +101,9 @@ func TestFusedCompressorIsMeasuredAsTwo(t *testing.T) {
 	kv, gate := plain[x+"wkv.weight"], plain[x+"wgate.weight"]
 	delete(fused, x+"wkv.weight")
 	delete(fused, x+"wgate.weight")
-	fused["layers.5.self_attn.indexer.compressor.wkv_gate.weight"] = part{"F32", []int{64, 64}, append(append([]byte(nil), kv.raw...), gate.raw...)}
+	fused["layers.5.self_attn.indexer.compressor.wkv_gate.weight"] = part{
+		"F32", []int{64, 64}, append(append([]byte(nil), kv.raw...), gate.raw...),
+	}
 	o := Options{Config: nanoConfig(t), Keys: 48}
 	a, err := Measure(context.Background(), made(t, plain), Seeded("fused"), o)
 	require.NoError(t, err)

@@ -23,13 +23,15 @@ import (
 
 // flashConfig is what V4-Flash's config.json says of a stack of two layers, the second with an indexer.
 const flashConfig = `{"model_type": "deepseek_v4", "vocab_size": 129280, "hidden_size": 4096, "num_hidden_layers": 2,
-"num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8, "o_lora_rank": 1024,
+"num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8, ` +
+	`"o_lora_rank": 1024,
 "index_n_heads": 64, "index_head_dim": 128, "index_topk": 512, "n_routed_experts": 256, "num_experts_per_tok": 6,
 "n_shared_experts": 1, "moe_intermediate_size": 2048, "hc_mult": 4, "compress_ratios": [0, 4], "num_hash_layers": 0,
-"hc_sinkhorn_iters": 20, "hc_eps": 1e-6, "rms_norm_eps": 1e-6, "compress_rope_theta": 160000, "scoring_func": "sqrtsoftplus"}`
+"hc_sinkhorn_iters": 20, "hc_eps": 1e-6, "rms_norm_eps": 1e-6, "compress_rope_theta": 160000, "scoring_func": ` +
+	`"sqrtsoftplus"}`
 
-// flashFolder writes the critical tensors of two layers in V4-Flash's shapes and dtypes (math of the release's config.json), filled
-// from a seed so that products have the size of their inputs.
+// flashFolder writes the critical tensors of two layers in V4-Flash's shapes and dtypes (math of the release's
+// config.json), filled from a seed so that products have the size of their inputs.
 func flashFolder(t testing.TB) string {
 	t.Helper()
 	type spec struct {
@@ -38,7 +40,9 @@ func flashFolder(t testing.TB) string {
 		mean        float64
 	}
 	specs := []spec{
-		{"hc_head_fn", "F32", []int{4, 16384}, 0}, {"hc_head_scale", "F32", []int{1}, 0.4}, {"hc_head_base", "F32", []int{4}, 0},
+		{"hc_head_fn", "F32", []int{4, 16384}, 0}, {"hc_head_scale", "F32", []int{1}, 0.4}, {
+			"hc_head_base", "F32", []int{4}, 0,
+		},
 	}
 	for l := range 2 {
 		p := fmt.Sprintf("layers.%d.", l)
@@ -46,12 +50,16 @@ func flashFolder(t testing.TB) string {
 			specs = append(specs, spec{p + "hc_" + part + "_fn", "F32", []int{24, 16384}, 0},
 				spec{p + "hc_" + part + "_scale", "F32", []int{3}, 0.4}, spec{p + "hc_" + part + "_base", "F32", []int{24}, 0})
 		}
-		specs = append(specs, spec{p + "ffn.gate.weight", "BF16", []int{256, 4096}, 0}, spec{p + "ffn.gate.bias", "F32", []int{256}, 0})
+		specs = append(specs, spec{p + "ffn.gate.weight", "BF16", []int{256, 4096}, 0}, spec{
+			p + "ffn.gate.bias", "F32", []int{256}, 0,
+		})
 	}
 	x := "layers.1.attn.indexer."
 	specs = append(specs,
 		spec{x + "wq_b.weight", "BF16", []int{8192, 1024}, 0}, spec{x + "weights_proj.weight", "BF16", []int{64, 4096}, 0},
-		spec{x + "compressor.wkv.weight", "BF16", []int{256, 4096}, 0}, spec{x + "compressor.wgate.weight", "BF16", []int{256, 4096}, 0},
+		spec{x + "compressor.wkv.weight", "BF16", []int{256, 4096}, 0}, spec{
+			x + "compressor.wgate.weight", "BF16", []int{256, 4096}, 0,
+		},
 		spec{x + "compressor.ape", "F32", []int{4, 256}, 0}, spec{x + "compressor.norm.weight", "F32", []int{128}, 1})
 
 	header := map[string]any{}
@@ -83,14 +91,17 @@ func flashFolder(t testing.TB) string {
 	return dir
 }
 
-// BenchmarkFlashWide measures two layers in V4-Flash's shapes on drawn states, with selections at top-k 512 and 1024 of 2,048
-// keys. MiB is the largest resident size of the process, making the folder included.
+// BenchmarkFlashWide measures two layers in V4-Flash's shapes on drawn states, with selections at top-k 512 and 1024 of
+// 2,048 keys. MiB is the largest resident size of the process, making the folder included.
 func BenchmarkFlashWide(b *testing.B) {
 	dir := flashFolder(b)
 	for b.Loop() {
 		ckpt, err := safetensors.OpenCheckpoint(os.DirFS(dir), ".")
 		require.NoError(b, err)
-		r, err := Measure(context.Background(), ckpt, Seeded("precision/flash"), Options{Config: []byte(flashConfig), Progress: os.Stderr})
+		r, err := Measure(context.Background(), ckpt, Seeded("precision/flash"), Options{
+			Config:   []byte(flashConfig),
+			Progress: os.Stderr,
+		})
 		require.NoError(b, err)
 		require.NoError(b, ckpt.Close())
 		require.Zero(b, r.Broken())

@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// indexLayer is one layer's lightning indexer with exact weights. ratio 1 and no gates is V3.2's, whose keys are a layer norm of
-// wk·h; its rotation is left out, since it is the same on both sides and orthogonal.
+// indexLayer is one layer's lightning indexer with exact weights. ratio 1 and no gates is V3.2's, whose keys are a
+// layer norm of wk·h; its rotation is left out, since it is the same on both sides and orthogonal.
 type indexLayer struct {
 	prefix                     string // "layers.1.attn.indexer."
 	heads, dim, ratio          int
@@ -48,9 +48,11 @@ func (s *source) readIndexer(prefix string, set settings) (*indexLayer, error) {
 	l.rope.Dims = min(l.rope.Dims, l.dim)
 	switch {
 	case l.heads == 0 || l.dim == 0 || l.wqB.Rows != l.heads*l.dim || l.wkv.Cols != l.proj.Cols:
-		return nil, fmt.Errorf("%s: wq_b has %d rows for %d heads of %d, wkv %d columns and weights_proj %d: the shapes do not fit together", prefix, l.wqB.Rows, l.heads, l.dim, l.wkv.Cols, l.proj.Cols)
+		return nil, fmt.Errorf("%s: wq_b has %d rows for %d heads of %d, wkv %d columns and weights_proj %d: the shapes do "+
+			"not fit together", prefix, l.wqB.Rows, l.heads, l.dim, l.wkv.Cols, l.proj.Cols)
 	case l.ratio > 1 && (l.wkv.Rows != l.pooling().Channels() || l.wgate.Rows != l.wkv.Rows || l.ape.Cols != l.wkv.Rows):
-		return nil, fmt.Errorf("%s: wkv, wgate and ape have %d, %d and %d channels, want %d", prefix, l.wkv.Rows, l.wgate.Rows, l.ape.Cols, l.pooling().Channels())
+		return nil, fmt.Errorf("%s: wkv, wgate and ape have %d, %d and %d channels, want %d", prefix, l.wkv.Rows,
+			l.wgate.Rows, l.ape.Cols, l.pooling().Channels())
 	}
 	return l, nil
 }
@@ -80,8 +82,8 @@ func exactly(x, w oracle.Mat) (oracle.Mat, error) { return oracle.Linear(x, w), 
 // strip is how many tokens are projected at a time: states of all of them are never held.
 const strip = 256
 
-// keys makes the index keys of the first n tokens, n a multiple of ratio: [n/ratio, dim]. A nil projection is the exact one, which
-// is kept: of two projections one at a time is put on a path.
+// keys makes the index keys of the first n tokens, n a multiple of ratio: [n/ratio, dim]. A nil projection is the exact
+// one, which is kept: of two projections one at a time is put on a path.
 func (l *indexLayer) keys(h site, n int, kv, gate linear) (oracle.Mat, error) {
 	a, err := l.project(h, n, l.wkv, kv, &l.exactKV)
 	if err != nil {
@@ -175,8 +177,8 @@ func (l *indexLayer) queries(qr, h oracle.Mat, at []int, qb, proj linear) (q, w 
 	return q, w, nil
 }
 
-// hadamard multiplies every width-wide part of the rows with the Sylvester matrix H/sqrt(width): the rotation before index
-// keys and queries are quantised (DeepSeek-V4 inference/model.py). A width that is no power of two is left alone.
+// hadamard multiplies every width-wide part of the rows with the Sylvester matrix H/sqrt(width): the rotation before
+// index keys and queries are quantised (DeepSeek-V4 inference/model.py). A width that is no power of two is left alone.
 func hadamard(m oracle.Mat, width int) oracle.Mat {
 	if width < 1 || width&(width-1) != 0 {
 		return m

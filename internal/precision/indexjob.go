@@ -30,7 +30,8 @@ func (m *meter) indexJobs(prefixes []string) []job {
 			selects = i == 0 || i == len(prefixes)/2 || i == len(prefixes)-1
 		}
 		if !selects && i == 1 {
-			m.note("selections are measured in the first, a middle and the last of %d indexers; the others' projections by their products alone", len(prefixes))
+			m.note("selections are measured in the first, a middle and the last of %d indexers; the others' projections by "+
+				"their products alone", len(prefixes))
 		}
 		var cost float64
 		for _, tail := range indexNames {
@@ -130,14 +131,15 @@ func every(w oracle.Mat, n int) oracle.Mat {
 	return out
 }
 
-// ask sets up the layer's selections: asked has the most keys, whole has the states that its keys are made of in h. Both may be
-// one, and whole is nil where no such pass was captured.
+// ask sets up the layer's selections: asked has the most keys, whole has the states that its keys are made of in h.
+// Both may be one, and whole is nil where no such pass was captured.
 func (m *meter) ask(l *indexLayer) (asked, whole *question, h site, err error) {
 	name := module(l.prefix, "input_layernorm.out")
 	if len(m.states.passes) == 0 || m.states.at(name, l.proj.Cols, 0).n == 0 {
 		n := m.keyCount() * l.ratio
 		h = m.states.at(name, l.proj.Cols, n)
-		whole, err = l.questionOf(h, m.states.at(module(l.prefix, "self_attn.q_a_norm.out"), l.wqB.Cols, n), n, m.set.indexTopK)
+		whole, err = l.questionOf(h, m.states.at(module(l.prefix, "self_attn.q_a_norm.out"), l.wqB.Cols, n), n,
+			m.set.indexTopK)
 		return whole, whole, h, err
 	}
 	for i := range m.states.passes {
@@ -163,7 +165,8 @@ func (m *meter) ask(l *indexLayer) (asked, whole *question, h site, err error) {
 		}
 	}
 	if asked == nil {
-		return nil, nil, h, fmt.Errorf("%s: no captured pass has both input_layernorm.out and self_attn.q_a_norm.out of this layer's widths", l.prefix)
+		return nil, nil, h, fmt.Errorf("%s: no captured pass has both input_layernorm.out and self_attn.q_a_norm.out of "+
+			"this layer's widths", l.prefix)
 	}
 	return asked, whole, h, nil
 }

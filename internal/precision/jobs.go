@@ -13,7 +13,8 @@ import (
 // kindOf tells the role of a tensor by its canonical name; ok is false for tensors that are not examined by themselves.
 func kindOf(canon string) (Kind, bool) {
 	switch {
-	case strings.HasSuffix(canon, "hc_attn_fn"), strings.HasSuffix(canon, "hc_ffn_fn"), strings.HasSuffix(canon, "hc_head_fn"):
+	case strings.HasSuffix(canon, "hc_attn_fn"), strings.HasSuffix(canon, "hc_ffn_fn"),
+		strings.HasSuffix(canon, "hc_head_fn"):
 		return Mix, true
 	case strings.HasSuffix(canon, "ffn.gate.weight"):
 		return Gate, true
@@ -28,7 +29,9 @@ func kindOf(canon string) (Kind, bool) {
 }
 
 // indexNames are an indexer's projections, V4's and V3.2's.
-var indexNames = []string{"wq_b.weight", "weights_proj.weight", "compressor.wkv.weight", "compressor.wgate.weight", "wk.weight"}
+var indexNames = []string{
+	"wq_b.weight", "weights_proj.weight", "compressor.wkv.weight", "compressor.wgate.weight", "wk.weight",
+}
 
 // jobs lists the steps: each hyper-connection, gate and indexer, then all layers together, then the base.
 func (m *meter) jobs() ([]job, error) {
@@ -41,13 +44,21 @@ func (m *meter) jobs() ([]job, error) {
 		}
 		rows, cols, ok := m.shape(canon)
 		if !ok {
-			return nil, fmt.Errorf("precision: %s is neither a vector nor a matrix; the checkpoint doctor says what it should be", canon)
+			return nil, fmt.Errorf("precision: %s is neither a vector nor a matrix; the checkpoint doctor says what it should "+
+				"be", canon)
 		}
 		switch kind {
 		case Mix:
-			out = append(out, job{canon, emulated * float64(rows*cols*m.o.Tokens), func(context.Context) ([]Row, error) { return m.mix(canon) }})
+			out = append(out, job{
+				canon, emulated * float64(rows*cols*m.o.Tokens), func(context.Context) ([]Row, error) { return m.mix(canon) },
+			})
 		case Gate:
-			out = append(out, job{canon, float64(rows*cols) * (emulated*float64(m.o.Tokens) + 6*routeTokens*summed), func(context.Context) ([]Row, error) { return m.gate(canon) }})
+			out = append(out, job{
+				canon, float64(rows*cols) * (emulated*float64(m.o.Tokens) + 6*routeTokens*summed),
+				func(context.Context) ([]Row, error) {
+					return m.gate(canon)
+				},
+			})
 		case Index:
 			prefix, _, _ := strings.Cut(canon, ".attn.indexer.")
 			if prefix += ".attn.indexer."; !slices.Contains(indexers, prefix) {
@@ -62,7 +73,8 @@ func (m *meter) jobs() ([]job, error) {
 		out = append(out, m.baseJobs()...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("precision: the checkpoint has no hc_*_fn, indexer or gate by any known name, and no base was given: nothing to measure")
+		return nil, fmt.Errorf("precision: the checkpoint has no hc_*_fn, indexer or gate by any known name, and no base " +
+			"was given: nothing to measure")
 	}
 	return out, nil
 }
@@ -84,8 +96,11 @@ func (m *meter) enters(canon, name string, cols, n int) site {
 	return s
 }
 
-// products runs every path on one tensor and gives its rows; effect, which may be nil, adds to a row what the product does.
-func (m *meter) products(canon string, kind Kind, x, w oracle.Mat, effect func(p Path, got product, r *Row) error) ([]Row, error) {
+// products runs every path on one tensor and gives its rows; effect, which may be nil, adds to a row what the product
+// does.
+func (m *meter) products(canon string, kind Kind, x, w oracle.Mat,
+	effect func(p Path, got product, r *Row) error,
+) ([]Row, error) {
 	fp32, err := Paths()[0].Contract.GemmBounds(x.Data, w.Data, x.Rows, w.Rows, x.Cols, risk)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", canon, err)

@@ -17,12 +17,14 @@ type Options struct {
 
 	Candidate Candidate // in place of Emulate, in the products that rho judges
 	Tokens    int       // rows of hidden states in those products; 0 is 8
-	Keys      int       // index keys drawn for a selection where none are captured; 0 is 2,048, or twice index_topk if that is more
+	// index keys drawn for a selection where none are captured; 0 is 2,048, or twice index_topk if that is more
+	Keys int
 
 	Progress io.Writer // where progress with the time left is shown; nil for nowhere
 	Style    report.Style
 
-	Done []Row                  // of an earlier run on the same checkpoint and states: complete steps among them are not measured again
+	// of an earlier run on the same checkpoint and states: complete steps among them are not measured again
+	Done []Row
 	Emit func(rows []Row) error // called with the rows of each step as soon as they are known, not with Done's
 }
 
@@ -70,17 +72,17 @@ const (
 	summed   = 1.0 / 47
 )
 
-// job is a step with the cost that the time left is estimated from, in a twelfth of a multiplication that is emulated and bounded on
-// six paths. An exact one costs a fiftieth of that (measured: 57 M against 2.7 G a second).
+// job is a step with the cost that the time left is estimated from, in a twelfth of a multiplication that is emulated
+// and bounded on six paths. An exact one costs a fiftieth of that (measured: 57 M against 2.7 G a second).
 type job struct {
 	name string
 	cost float64
 	run  func(ctx context.Context) ([]Row, error)
 }
 
-// Measure examines the precision-critical tensors of a checkpoint on hidden states. It fails on a tensor that cannot be read or
-// whose shape fits no role, on a path that cannot be emulated, when Emit fails, and when ctx ends; what was emitted until
-// then can be given to a later call as Options.Done.
+// Measure examines the precision-critical tensors of a checkpoint on hidden states. It fails on a tensor that cannot be
+// read or whose shape fits no role, on a path that cannot be emulated, when Emit fails, and when ctx ends; what was
+// emitted until then can be given to a later call as Options.Done.
 func Measure(ctx context.Context, ckpt *safetensors.Checkpoint, states *States, o Options) (Result, error) {
 	started := time.Now()
 	set, defaulted, err := readSettings(o.Config)
@@ -133,7 +135,12 @@ func (m *meter) runAll(ctx context.Context, jobs []job, of Result) ([]Row, error
 		cost += j.cost
 	}
 	if m.o.Progress != nil {
-		m.bar = report.NewProgress(m.o.Progress, report.ProgressOptions{Label: "precision", Total: len(jobs), Cost: cost, Style: m.o.Style})
+		m.bar = report.NewProgress(m.o.Progress, report.ProgressOptions{
+			Label: "precision",
+			Total: len(jobs),
+			Cost:  cost,
+			Style: m.o.Style,
+		})
 		defer m.bar.Done()
 	}
 	var out []Row

@@ -20,8 +20,8 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// Against the fp32 original, classes that the twins store in bf16 are off by its rounding: 1.7e-3 relative L2 of bf16 rounding
-// alone (fixtures/README.md); the coarser formats lie above in the order of their bits.
+// Against the fp32 original, classes that the twins store in bf16 are off by its rounding: 1.7e-3 relative L2 of bf16
+// rounding alone (fixtures/README.md); the coarser formats lie above in the order of their bits.
 func TestBaseErrorsAreThoseOfTheFormats(t *testing.T) {
 	rel := map[string]float64{}
 	for _, folder := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
@@ -88,12 +88,14 @@ func TestMeasureContinuesWhatALedgerHolds(t *testing.T) {
 			assert.LessOrEqual(t, r.Harm(), first.Rows[i-1].Harm(), "worst first")
 		}
 	}
-	// 4 layers with two hyper-connections and the head, on 6 paths; 4 gates; 3 biases in 3 formats; 2 indexers of 4 projections.
+	// 4 layers with two hyper-connections and the head, on 6 paths; 4 gates; 3 biases in 3 formats; 2 indexers of 4
+	// projections.
 	assert.Equal(t, map[Kind]int{Mix: 54, Gate: 24, Bias: 9, Index: 48, Keys: 10, Compounding: 6}, kinds)
 
 	// The ledger of another process, whose last step is torn.
 	var file bytes.Buffer
-	for _, r := range append([]suite.Result{{Case: "precision/b/x/fp32", Outcome: suite.Passed, Detail: []byte("{}")}}, ledger[:len(ledger)-2]...) {
+	for _, r := range append([]suite.Result{{Case: "precision/b/x/fp32", Outcome: suite.Passed, Detail: []byte("{}")}},
+		ledger[:len(ledger)-2]...) {
 		r.Schema = suite.Schema
 		require.NoError(t, json.NewEncoder(&file).Encode(r))
 	}
@@ -124,16 +126,23 @@ func TestMeasureFailsInSentences(t *testing.T) {
 	ctx := context.Background()
 	_, err := Measure(ctx, made(t, map[string]part{"a.b": f32([]int{1}, 1)}), Seeded("x"), Options{})
 	require.ErrorContains(t, err, "nothing to measure")
-	_, err = Measure(ctx, made(t, map[string]part{"layers.0.hc_attn_fn": f32([]int{2, 2}, 1, 2, 3, 4), "layers.0.hc_attn_scale": f32([]int{1}, 1), "layers.0.hc_attn_base": f32([]int{1}, 1)}), Seeded("x"), Options{})
+	_, err = Measure(ctx, made(t, map[string]part{
+		"layers.0.hc_attn_fn": f32([]int{2, 2}, 1, 2, 3, 4), "layers.0.hc_attn_scale": f32([]int{1}, 1),
+		"layers.0.hc_attn_base": f32([]int{1}, 1),
+	}), Seeded("x"), Options{})
 	require.ErrorContains(t, err, "is no hyper-connection")
 	_, err = Measure(ctx, made(t, map[string]part{"layers.0.hc_attn_fn": f32([]int{1, 1, 1}, 1)}), Seeded("x"), Options{})
 	require.ErrorContains(t, err, "neither a vector nor a matrix")
-	_, err = Measure(ctx, made(t, map[string]part{"layers.0.attn.indexer.wq_b.weight": f32([]int{1, 1}, 1)}), Seeded("x"), Options{})
+	_, err = Measure(ctx, made(t, map[string]part{"layers.0.attn.indexer.wq_b.weight": f32([]int{1, 1}, 1)}), Seeded("x"),
+		Options{})
 	require.ErrorContains(t, err, "weights_proj.weight")
 	_, err = Measure(ctx, shipped(t, "nano-v4"), Seeded("x"), Options{Config: []byte("{")})
 	require.Error(t, err)
 	full := errors.New("the disk is full")
-	_, err = Measure(ctx, shipped(t, "nano-v4"), captured(t, traces[0]), Options{Config: nanoConfig(t), Emit: func([]Row) error { return full }})
+	_, err = Measure(ctx, shipped(t, "nano-v4"), captured(t, traces[0]), Options{
+		Config: nanoConfig(t),
+		Emit:   func([]Row) error { return full },
+	})
 	require.ErrorIs(t, err, full)
 	ended, stop := context.WithCancel(ctx)
 	stop()
@@ -168,7 +177,9 @@ func TestStatesThatAreNotCapturedAreDrawnAndSaid(t *testing.T) {
 }
 
 func TestReportHoldsEveryRow(t *testing.T) {
-	r, err := Measure(context.Background(), made(t, map[string]part{"layers.0.ffn.gate.weight": f32([]int{2, 4}, 1, -1, 0.5, -0.25, 2, 0, 1, 1)}), Seeded("x"), Options{})
+	r, err := Measure(context.Background(), made(t, map[string]part{
+		"layers.0.ffn.gate.weight": f32([]int{2, 4}, 1, -1, 0.5, -0.25, 2, 0, 1, 1),
+	}), Seeded("x"), Options{})
 	require.NoError(t, err)
 	require.Contains(t, r.Notes[0], "V4-Flash")
 	dir := t.TempDir()

@@ -16,10 +16,10 @@ type Path struct {
 	Contract numerics.Contract // reads the dequantised operands
 }
 
-// Paths are the arithmetic that the tensors meet in practice, finest first. fp8 quantises activations per 1 x 128 and weights
-// per 128 x 128 with power-of-two scales, and accumulates as Hopper with promotion every 128; since such scales commute with
-// every rounding, the accumulator runs on dequantised values (subnormal codes apart, which it normalises). The fp4 paths
-// dequantise weights into a bf16 GEMM.
+// Paths are the arithmetic that the tensors meet in practice, finest first. fp8 quantises activations per 1 x 128 and
+// weights per 128 x 128 with power-of-two scales, and accumulates as Hopper with promotion every 128; since such scales
+// commute with every rounding, the accumulator runs on dequantised values (subnormal codes apart, which it normalises).
+// The fp4 paths dequantise weights into a bf16 GEMM.
 func Paths() []Path {
 	fp8 := numerics.FP8Hopper("fp8", 128)
 	fp8.Inputs = nil // as stored: the recipes rounded already
@@ -79,8 +79,8 @@ func (p Path) quick(x, w oracle.Mat) (oracle.Mat, error) {
 	return out, nil
 }
 
-// Candidate computes a path's product [T, N] of x [T, K] and w [N, K] in place of the emulation: a kernel under test, or a
-// planted fault. tensor is the canonical name.
+// Candidate computes a path's product [T, N] of x [T, K] and w [N, K] in place of the emulation: a kernel under test,
+// or a planted fault. tensor is the canonical name.
 type Candidate func(tensor string, p Path, x, w oracle.Mat) (oracle.Mat, error)
 
 // Emulate is the Candidate that does as the path declares.
@@ -103,14 +103,16 @@ type product struct {
 	verdict            string
 }
 
-// product runs the candidate and judges it; fp32 holds the bounds of fp32 accumulation on the stored operands, with the exact values.
+// product runs the candidate and judges it; fp32 holds the bounds of fp32 accumulation on the stored operands, with the
+// exact values.
 func (p Path) product(tensor string, do Candidate, x, w oracle.Mat, fp32 numerics.GemmBounds) (product, error) {
 	got, err := do(tensor, p, x, w)
 	if err != nil {
 		return product{}, fmt.Errorf("%s: %w", tensor, err)
 	}
 	if got.Rows != x.Rows || got.Cols != w.Rows || len(got.Data) != x.Rows*w.Rows {
-		return product{}, fmt.Errorf("%s: path %s returned [%d, %d], want [%d, %d]", tensor, p.Name, got.Rows, got.Cols, x.Rows, w.Rows)
+		return product{}, fmt.Errorf("%s: path %s returned [%d, %d], want [%d, %d]", tensor, p.Name, got.Rows, got.Cols,
+			x.Rows, w.Rows)
 	}
 	sx, sw, err := p.stored(x, w)
 	if err != nil {

@@ -110,7 +110,11 @@ func TestABrokenRowComesFirstAndNamesItsContract(t *testing.T) {
 		}
 		return Emulate(tensor, p, x, w)
 	}
-	r, err := Measure(context.Background(), shipped(t, "nano-v4"), captured(t, traces[0]), Options{Config: nanoConfig(t), Candidate: bad, Tokens: 4})
+	r, err := Measure(context.Background(), shipped(t, "nano-v4"), captured(t, traces[0]), Options{
+		Config:    nanoConfig(t),
+		Candidate: bad,
+		Tokens:    4,
+	})
 	require.NoError(t, err)
 	require.Equal(t, 1, r.Broken())
 	assert.Equal(t, "layers.2.ffn.gate.weight", r.Rows[0].Tensor)

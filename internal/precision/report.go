@@ -13,21 +13,28 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// Ledger is the row of a checkpoint as a line of results.jsonl, the row itself in its detail. A broken contract is a fail.
+// Ledger is the row of a checkpoint as a line of results.jsonl, the row itself in its detail. A broken contract is a
+// fail.
 func (r Row) Ledger(checkpoint string) (suite.Result, error) {
 	detail, err := json.Marshal(r)
 	if err != nil {
 		return suite.Result{}, fmt.Errorf("precision: the row of %s on path %s is no JSON: %w", r.Tensor, r.Path, err)
 	}
-	out := suite.Result{Case: r.Case(checkpoint), Outcome: suite.Passed, Message: r.Note, Numbers: r.Numbers, Detail: detail}
+	out := suite.Result{
+		Case:    r.Case(checkpoint),
+		Outcome: suite.Passed,
+		Message: r.Note,
+		Numbers: r.Numbers,
+		Detail:  detail,
+	}
 	if r.Broken() {
 		out.Outcome, out.Message = suite.Failed, r.Tensor+" on path "+r.Path+": "+r.Verdict
 	}
 	return out, nil
 }
 
-// FromLedger collects the rows of a checkpoint in an earlier run for Options.Done. Other results are passed over; a row that
-// appears twice is taken from its last line.
+// FromLedger collects the rows of a checkpoint in an earlier run for Options.Done. Other results are passed over; a row
+// that appears twice is taken from its last line.
 func FromLedger(results []suite.Result, checkpoint string) ([]Row, error) {
 	last := map[string]int{}
 	var rows []Row
@@ -68,7 +75,9 @@ func (r Result) Table(n int) report.Table {
 		case math.IsNaN(number(row, "rho")):
 			verdict = ""
 		}
-		t.Rows = append(t.Rows, []string{row.Tensor, row.Path, show(row, "rel-l2"), show(row, "rho"), show(row, "rho-fp32"), row.Effect(), verdict})
+		t.Rows = append(t.Rows, []string{
+			row.Tensor, row.Path, show(row, "rel-l2"), show(row, "rho"), show(row, "rho-fp32"), row.Effect(), verdict,
+		})
 	}
 	return t
 }
@@ -107,7 +116,8 @@ func (r Row) Effect() string {
 		say("max-abs-weight", "a score moves %.2g")
 	case Index, Keys:
 		for _, k := range r.sizes() {
-			out = append(out, fmt.Sprintf("top-%d: Jaccard %.3f, lost mass %.2g", k, r.Numbers[fmt.Sprintf("jaccard-%d", k)], r.Numbers[fmt.Sprintf("lost-mass-%d", k)]))
+			out = append(out, fmt.Sprintf("top-%d: Jaccard %.3f, lost mass %.2g", k, r.Numbers[fmt.Sprintf("jaccard-%d", k)],
+				r.Numbers[fmt.Sprintf("lost-mass-%d", k)]))
 		}
 		if v, ok := r.Numbers["needle-rank"]; ok {
 			out = append(out, fmt.Sprintf("needle ranks %.0f for %.0f", v, r.Numbers["needle-rank-exact"]))
@@ -146,10 +156,17 @@ func (r Result) Report(name string, started time.Time) report.Run {
 		Title: "precision of " + name, Started: started, Elapsed: time.Duration(r.Seconds * float64(time.Second)),
 		Identity: []report.Fact{{Label: "checkpoint", Text: r.Fingerprint}, {Label: "states", Text: r.States}},
 		Facts: []report.Fact{
-			{Label: "read", Text: fmt.Sprintf("%.3g GB in %.1f s, %.3g GB/s with everything that was computed", float64(r.Bytes)/1e9, r.Seconds, r.GBps())},
+			{
+				Label: "read",
+				Text: fmt.Sprintf("%.3g GB in %.1f s, %.3g GB/s with everything that was computed", float64(r.Bytes)/1e9,
+					r.Seconds, r.GBps()),
+			},
 		},
-		Tables:  []report.Table{r.Table(20), r.Table(0)},
-		Verdict: report.Verdict{Code: 0, Text: fmt.Sprintf("pass: %d rows, every path inside the contract that it declares", len(r.Rows))},
+		Tables: []report.Table{r.Table(20), r.Table(0)},
+		Verdict: report.Verdict{
+			Code: 0,
+			Text: fmt.Sprintf("pass: %d rows, every path inside the contract that it declares", len(r.Rows)),
+		},
 	}
 	for _, n := range r.Notes {
 		run.Facts = append(run.Facts, report.Fact{Label: "note", Text: n})
@@ -158,12 +175,21 @@ func (r Result) Report(name string, started time.Time) report.Run {
 		c := report.Case{ID: row.Case(name), Claim: claim, Outcome: report.Pass}
 		if row.Broken() {
 			c.Outcome, c.Message = report.Fail, row.Verdict
-			run.Findings = append(run.Findings, report.Finding{Case: row.Case(name), Class: "contract", Claim: claim, Got: row.Verdict, Expected: "rho at most 1"})
+			run.Findings = append(run.Findings, report.Finding{
+				Case:     row.Case(name),
+				Class:    "contract",
+				Claim:    claim,
+				Got:      row.Verdict,
+				Expected: "rho at most 1",
+			})
 		}
 		run.Cases = append(run.Cases, c)
 	}
 	if n := r.Broken(); n > 0 {
-		run.Verdict = report.Verdict{Code: 1, Text: fmt.Sprintf("fault: %d of %d rows leave the contract that their path declares", n, len(r.Rows))}
+		run.Verdict = report.Verdict{
+			Code: 1,
+			Text: fmt.Sprintf("fault: %d of %d rows leave the contract that their path declares", n, len(r.Rows)),
+		}
 	}
 	return run
 }

@@ -16,8 +16,8 @@ func (s settings) score(z float64) float64 {
 	return oracle.SqrtSoftplus(z)
 }
 
-// experts chooses the experts of every row: the best by score + bias, for V3.2 within the best groups, a group counting by
-// the sum of its two best (DeepSeek-V3.2-Exp inference/model.py Gate). bias may be nil.
+// experts chooses the experts of every row: the best by score + bias, for V3.2 within the best groups, a group counting
+// by the sum of its two best (DeepSeek-V3.2-Exp inference/model.py Gate). bias may be nil.
 func (s settings) experts(logits oracle.Mat, bias []float64) ([][]int, error) {
 	out := make([][]int, logits.Rows)
 	for t := range out {
@@ -32,7 +32,8 @@ func (s settings) experts(logits oracle.Mat, bias []float64) ([][]int, error) {
 			s.mask(biased)
 		}
 		var err error
-		if out[t], err = oracle.SelectTopK(biased, len(biased), min(s.perToken, len(biased)), oracle.LowestIndex); err != nil {
+		if out[t], err = oracle.SelectTopK(biased, len(biased), min(s.perToken, len(biased)), oracle.LowestIndex); err !=
+			nil {
 			return nil, fmt.Errorf("routing: row %d: %w", t, err)
 		}
 	}

@@ -63,8 +63,9 @@ type Row struct {
 func (r Row) Broken() bool { return r.Verdict != "" }
 
 // Harm is what rows are ordered by, 0 to 1 for rows of one meaning: the share of lost selections (1 − the lowest mean
-// Jaccard index) or of flipped routings, the change of a gate (of at most 2), the relative error at the last depth, the relative error against the base;
-// the relative error of the product where a row has no effect. NaN counts as the worst.
+// Jaccard index) or of flipped routings, the change of a gate (of at most 2), the relative error at the last depth, the
+// relative error against the base; the relative error of the product where a row has no effect. NaN counts as the
+// worst.
 func (r Row) Harm() float64 {
 	n := r.Numbers
 	harm, has := 0.0, false
@@ -99,7 +100,8 @@ func (r Row) Harm() float64 {
 	return harm
 }
 
-// Case is the row's ID in ledgers and goldens of a checkpoint, a slug path; checkpoint names it where one file holds several.
+// Case is the row's ID in ledgers and goldens of a checkpoint, a slug path; checkpoint names it where one file holds
+// several.
 func (r Row) Case(checkpoint string) string {
 	return casePrefix(checkpoint) + slug(r.Tensor) + "/" + slug(r.Path)
 }
@@ -121,7 +123,8 @@ func slug(s string) string {
 	return s
 }
 
-// sortWorstFirst orders broken rows first, then by harm, then by error; ties by name, so that the order is the same every time.
+// sortWorstFirst orders broken rows first, then by harm, then by error; ties by name, so that the order is the same
+// every time.
 func sortWorstFirst(rows []Row) {
 	slices.SortStableFunc(rows, func(a, b Row) int {
 		if a.Broken() != b.Broken() {

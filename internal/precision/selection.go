@@ -20,8 +20,8 @@ type question struct {
 	scores  oracle.Mat // exact [T, S]
 	visible []int
 	topk    []int
-	// needle is the key of interest of a query, -1 for none. mass, where recorded, is the share of the layer's attention that
-	// query t spent on compressed row s, averaged over heads; nil takes the softmax of the exact scores.
+	// needle is the key of interest of a query, -1 for none. mass, where recorded, is the share of the layer's attention
+	// that query t spent on compressed row s, averaged over heads; nil takes the softmax of the exact scores.
 	needle func(t int) int
 	mass   func(t, s int) float64
 	prompt bool    // the needle is the prompt's own
@@ -40,8 +40,9 @@ func (u *question) note() string {
 	return fmt.Sprintf("%d queries over %d keys; %s; %s", u.q.Rows, u.k.Rows, mass, needle)
 }
 
-// topKs are the sizes of selection to ask of n keys: the model's own, and 512 and 1024 as V4-Flash and V4-Pro have, where n is
-// larger. Up to 512 keys the model's own, its half and its quarter; or, where that selects everything, a quarter and a half of n.
+// topKs are the sizes of selection to ask of n keys: the model's own, and 512 and 1024 as V4-Flash and V4-Pro have,
+// where n is larger. Up to 512 keys the model's own, its half and its quarter; or, where that selects everything, a
+// quarter and a half of n.
 func topKs(own, n int) []int {
 	try := []int{own, 512, 1024}
 	switch {
@@ -165,8 +166,8 @@ func (u *question) ranks(scores oracle.Mat, n suite.Numbers) {
 	}
 }
 
-// keyFormats are the storages of cached index keys. Hadamard rotates keys and queries before the keys are rounded to bf16 and
-// quantised, as the reference does; vLLM's kernels do not rotate.
+// keyFormats are the storages of cached index keys. Hadamard rotates keys and queries before the keys are rounded to
+// bf16 and quantised, as the reference does; vLLM's kernels do not rotate.
 func keyFormats() []struct {
 	name, recipe string
 	rotate       bool

@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// Scores by hand: the exact two best are 0 and 1, the path's 0 and 2. One of three members is common, key 1's mass is lost, and
-// the needle, key 1, falls from rank 2 to 3.
+// Scores by hand: the exact two best are 0 and 1, the path's 0 and 2. One of three members is common, key 1's mass is
+// lost, and the needle, key 1, falls from rank 2 to 3.
 func TestCompareByHand(t *testing.T) {
 	u := &question{
 		l:       &indexLayer{prefix: "layers.1.attn.indexer."},
@@ -46,10 +46,12 @@ func TestCompareByHand(t *testing.T) {
 
 func TestCompareRefusesNaN(t *testing.T) {
 	u := &question{
-		l: &indexLayer{prefix: "p."}, scores: oracle.Mat{Rows: 1, Cols: 3, Data: []float64{1, 2, 3}}, visible: []int{3}, topk: []int{1},
+		l: &indexLayer{prefix: "p."}, scores: oracle.Mat{Rows: 1, Cols: 3, Data: []float64{1, 2, 3}}, visible: []int{3},
+		topk:   []int{1},
 		needle: func(int) int { return -1 },
 	}
-	require.ErrorContains(t, u.compare(oracle.Mat{Rows: 1, Cols: 3, Data: []float64{1, math.NaN(), 3}}, suite.Numbers{}), "NaN")
+	require.ErrorContains(t, u.compare(oracle.Mat{Rows: 1, Cols: 3, Data: []float64{1, math.NaN(), 3}}, suite.Numbers{}),
+		"NaN")
 }
 
 func TestTopKs(t *testing.T) {
@@ -70,8 +72,8 @@ func TestTopKs(t *testing.T) {
 	}
 }
 
-// The rotation is orthogonal, so it changes no score; on one pair it is (a+b, a−b)/sqrt 2, and of an even split over all
-// channels it makes one (Sylvester's first row).
+// The rotation is orthogonal, so it changes no score; on one pair it is (a+b, a−b)/sqrt 2, and of an even split over
+// all channels it makes one (Sylvester's first row).
 func TestHadamard(t *testing.T) {
 	x := oracle.Mat{Rows: 1, Cols: 4, Data: []float64{3, 1, 5, 5}}
 	got := hadamard(x, 2).Data

@@ -35,8 +35,8 @@ type settingsFile struct {
 	Theta         float64 `json:"rope_theta"`
 }
 
-// readSettings takes config.json, or the published constants of V4-Flash (config.json of the release) where raw is nil or
-// lacks a key; defaulted says so.
+// readSettings takes config.json, or the published constants of V4-Flash (config.json of the release) where raw is nil
+// or lacks a key; defaulted says so.
 func readSettings(raw []byte) (s settings, defaulted []string, err error) {
 	var f settingsFile
 	if raw != nil {

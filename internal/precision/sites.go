@@ -66,12 +66,14 @@ func (m *meter) readMix(canon string) (hyper, error) {
 		wantScale = 1
 	}
 	if h.cfg.Streams == 0 || len(h.scale) != wantScale || len(h.base) != h.fn.Rows {
-		return h, fmt.Errorf("%s: [%d, %d] with %d scales and %d bases is no hyper-connection of n streams, (2+n)n rows", canon, h.fn.Rows, h.fn.Cols, len(h.scale), len(h.base))
+		return h, fmt.Errorf("%s: [%d, %d] with %d scales and %d bases is no hyper-connection of n streams, (2+n)n rows",
+			canon, h.fn.Rows, h.fn.Cols, len(h.scale), len(h.base))
 	}
 	return h, nil
 }
 
-// gates are pre, post and comb after sigmoid and Sinkhorn, evaluated in float64: the GEMM alone differs. The head has pre only.
+// gates are pre, post and comb after sigmoid and Sinkhorn, evaluated in float64: the GEMM alone differs. The head has
+// pre only.
 func (h hyper) gates(x, gemm oracle.Mat) [3]oracle.Mat {
 	mixes := oracle.HCMixWith(func(oracle.Mat, oracle.Mat) oracle.Mat { return gemm.Clone() })(x, h.fn, h.cfg.NormEps)
 	if h.head {

@@ -14,8 +14,8 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// source reads tensors of a checkpoint by canonical name as float64, in strips of rows, whatever spelling and storage. Each
-// goroutine needs a view of its own.
+// source reads tensors of a checkpoint by canonical name as float64, in strips of rows, whatever spelling and storage.
+// Each goroutine needs a view of its own.
 type source struct {
 	ckpt   *safetensors.Checkpoint
 	places map[string]place
@@ -227,7 +227,8 @@ func (s *source) readScales(canon string, d safetensors.DType) (scaling, error) 
 			return scaling{}, err
 		}
 		if len(global.Data) != 1 {
-			return scaling{}, fmt.Errorf("%s.weight_scale_2: %d values, want the one factor of the tensor", stem, len(global.Data))
+			return scaling{}, fmt.Errorf("%s.weight_scale_2: %d values, want the one factor of the tensor", stem,
+				len(global.Data))
 		}
 		for i := range values {
 			values[i] *= global.Data[0]
@@ -247,8 +248,10 @@ func (s *source) readScales(canon string, d safetensors.DType) (scaling, error) 
 			k.grid.Rows, k.grid.Cols = rows, 1
 		}
 	}
-	if k.blockRows, k.blockCols = block(rows, k.grid.Rows), block(cols, k.grid.Cols); k.blockRows == 0 || k.blockCols == 0 {
-		return k, fmt.Errorf("%s: scales of shape %v do not divide the weight [%d, %d] into equal blocks", stored, info.Shape, rows, cols)
+	if k.blockRows, k.blockCols = block(rows, k.grid.Rows),
+		block(cols, k.grid.Cols); k.blockRows == 0 || k.blockCols == 0 {
+		return k, fmt.Errorf("%s: scales of shape %v do not divide the weight [%d, %d] into equal blocks", stored, info.Shape,
+			rows, cols)
 	}
 	return k, nil
 }
@@ -264,8 +267,9 @@ func block(length, n int) int {
 	return 0
 }
 
-// Fingerprint names a checkpoint by its tensors' names, dtypes and shapes and by the bytes of those that are examined (hc_*_fn,
-// gates, biases, index projections): "sha256:" and 16 hexadecimal digits. Checkpoints that differ in other weights alone share it.
+// Fingerprint names a checkpoint by its tensors' names, dtypes and shapes and by the bytes of those that are examined
+// (hc_*_fn, gates, biases, index projections): "sha256:" and 16 hexadecimal digits. Checkpoints that differ in other
+// weights alone share it.
 func Fingerprint(ckpt *safetensors.Checkpoint) (string, error) {
 	s := newSource(ckpt)
 	h := sha256.New()

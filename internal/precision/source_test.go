@@ -61,7 +61,9 @@ func made(t *testing.T, parts map[string]part) *safetensors.Checkpoint {
 	header := map[string]any{}
 	var data bytes.Buffer
 	for name, p := range parts {
-		header[name] = map[string]any{"dtype": p.dtype, "shape": p.shape, "data_offsets": []int{data.Len(), data.Len() + len(p.raw)}}
+		header[name] = map[string]any{
+			"dtype": p.dtype, "shape": p.shape, "data_offsets": []int{data.Len(), data.Len() + len(p.raw)},
+		}
 		data.Write(p.raw)
 	}
 	text, err := json.Marshal(header)
@@ -80,8 +82,10 @@ func TestOtherSpellingsAndStorages(t *testing.T) {
 	s := newSource(made(t, map[string]part{
 		// SGLang: wkv over wgate in one tensor, scales of fp8 as multipliers under another name.
 		"model.layers.2.self_attn.indexer.compressor.wkv_gate.weight": f32([]int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
-		"model.layers.2.self_attn.indexer.wq_b.weight":                {"F8_E4M3", []int{2, 3}, []byte{one, one, one, one, one, one}},
-		"model.layers.2.self_attn.indexer.wq_b.weight_scale_inv":      f32([]int{1, 1}, 0.75),
+		"model.layers.2.self_attn.indexer.wq_b.weight": {
+			"F8_E4M3", []int{2, 3}, []byte{one, one, one, one, one, one},
+		},
+		"model.layers.2.self_attn.indexer.wq_b.weight_scale_inv": f32([]int{1, 1}, 0.75),
 		// One scale a row, as other quantisers store it.
 		"model.layers.2.mlp.gate.weight":       {"F8_E4M3", []int{2, 2}, []byte{one, one, one, one}},
 		"model.layers.2.mlp.gate.weight_scale": f32([]int{2, 1}, 2, 4),
@@ -140,7 +144,14 @@ func TestSettings(t *testing.T) {
 		rows, cols int
 		head       bool
 		want       int
-	}{{24, 16384, false, 4}, {8, 8, false, 2}, {4, 16384, true, 4}, {23, 16384, false, 0}, {24, 10, false, 0}, {0, 8, true, 0}} {
+	}{
+		{24, 16384, false, 4},
+		{8, 8, false, 2},
+		{4, 16384, true, 4},
+		{23, 16384, false, 0},
+		{24, 10, false, 0},
+		{0, 8, true, 0},
+	} {
 		assert.Equal(t, row.want, streams(row.rows, row.cols, row.head), "%v", row)
 	}
 }

@@ -18,8 +18,8 @@ const (
 	stackRank   = 64 // of the seeded sublayers
 )
 
-// stack is the checkpoint's main layers with their own hyper-connections around seeded sublayers: RMSNorm and a rank-64 SiLU
-// map, its matrices rounded to bf16. Weights are read one layer at a time.
+// stack is the checkpoint's main layers with their own hyper-connections around seeded sublayers: RMSNorm and a rank-64
+// SiLU map, its matrices rounded to bf16. Weights are read one layer at a time.
 type stack struct {
 	m             *meter
 	depth, hidden int
@@ -73,7 +73,8 @@ func (s *stack) layerAt(l int) (*stackLayer, error) {
 			return nil, err
 		}
 		if hc.fn.Cols != s.hidden*hc.cfg.Streams {
-			return nil, fmt.Errorf("%s has %d columns for %d streams, the first layer had %d channels: the layers do not make a stack", canon, hc.fn.Cols, hc.cfg.Streams, s.hidden)
+			return nil, fmt.Errorf("%s has %d columns for %d streams, the first layer had %d channels: the layers do not make "+
+				"a stack", canon, hc.fn.Cols, hc.cfg.Streams, s.hidden)
 		}
 		rank := min(stackRank, s.hidden)
 		id := "precision/stack/" + strings.ReplaceAll(canon, "_", "-")

@@ -29,9 +29,9 @@ type pass struct {
 	needle       int // position of the first token of the answer in the prompt, -1 if unknown
 }
 
-// Captured reads recorded passes: files of the form of fixtures/nano-v4/hf_trace_*.safetensors, as adapters/python/capture.py
-// writes them. Several may be given, a short one with all positions and a long one with the last ones. What a tensor needs
-// and no file has is drawn from a seed, and Result says so.
+// Captured reads recorded passes: files of the form of fixtures/nano-v4/hf_trace_*.safetensors, as
+// adapters/python/capture.py writes them. Several may be given, a short one with all positions and a long one with the
+// last ones. What a tensor needs and no file has is drawn from a seed, and Result says so.
 func Captured(fsys fs.FS, names ...string) (*States, error) {
 	s := &States{seed: "precision/captured"}
 	for _, name := range names {
@@ -63,14 +63,17 @@ func needleOf(t *trace.Trace) int {
 	return -1
 }
 
-// Seeded draws every state: Gaussian, one channel in 64 ten times as large and one in 1,024 a hundred times, as residual
-// streams have outlier channels; rounded to bf16, as models carry them.
+// Seeded draws every state: Gaussian, one channel in 64 ten times as large and one in 1,024 a hundred times, as
+// residual streams have outlier channels; rounded to bf16, as models carry them.
 func Seeded(seed string) *States {
-	return &States{Source: fmt.Sprintf("hidden states drawn from the seed %q, Gaussian with planted outlier channels, bf16", seed), seed: seed}
+	return &States{
+		Source: fmt.Sprintf("hidden states drawn from the seed %q, Gaussian with planted outlier channels, bf16", seed),
+		seed:   seed,
+	}
 }
 
-// Record runs a model over a prompt and keeps the states of every position. needle is the position of the first token of
-// the answer in the prompt, -1 for none.
+// Record runs a model over a prompt and keeps the states of every position. needle is the position of the first token
+// of the answer in the prompt, -1 for none.
 func Record(ctx context.Context, m *nano.Model, prompt []int, needle int) (*States, error) {
 	rec := recorder{}
 	if _, err := m.ExtendRecorded(ctx, m.NewState(), prompt, len(prompt), rec); err != nil {

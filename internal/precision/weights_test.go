@@ -29,8 +29,8 @@ var families = map[string]string{
 	"nano-v4": "precision/nano-v4", "nano-v4-mxfp4": "precision/nano-v4-mxfp4", "nano-v4-nvfp4": "precision/nano-v4-nvfp4",
 }
 
-// The precision of ASSAY_WEIGHTS on drawn states, or on those of the files that ASSAY_TRACES has; or of the shipped folders on
-// the committed passes, the quantised ones against the fp32 original.
+// The precision of ASSAY_WEIGHTS on drawn states, or on those of the files that ASSAY_TRACES has; or of the shipped
+// folders on the committed passes, the quantised ones against the fp32 original.
 func TestWeightsPrecision(t *testing.T) {
 	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
 	if set && dir != "" {
@@ -47,7 +47,8 @@ func TestWeightsPrecision(t *testing.T) {
 		compareGolden(t, weigh(t, filepath.Base(dir), "", ckpt, states, Options{Config: config}))
 		return
 	}
-	fmt.Println("precision: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined on the committed hidden states, the quantised ones against the fp32 original")
+	fmt.Println("precision: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined on the committed hidden " +
+		"states, the quantised ones against the fp32 original")
 	for _, name := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		o := Options{Config: nanoConfig(t)}
 		if name != "nano-v4" {
@@ -66,7 +67,8 @@ func statesBeside(t *testing.T) *States {
 	}
 	names, err := fs.Glob(os.DirFS(dir), "*.safetensors")
 	require.NoError(t, err)
-	require.NotEmpty(t, names, "ASSAY_TRACES is %q and holds no *.safetensors; adapters/python/capture.py writes them", dir)
+	require.NotEmpty(t, names, "ASSAY_TRACES is %q and holds no *.safetensors; adapters/python/capture.py writes them",
+		dir)
 	s, err := Captured(os.DirFS(dir), names...)
 	require.NoError(t, err)
 	return s
@@ -90,7 +92,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 		o.Done, err = FromLedger(results, name)
 		require.NoError(t, err)
 		require.NoError(t, o.Emit(o.Done), "the new ledger holds what the old one does")
-		fmt.Printf("precision: %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name, len(o.Done), old)
+		fmt.Printf("precision: %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name,
+			len(o.Done), old)
 	}
 	started := time.Now()
 	r, err := Measure(context.Background(), ckpt, states, o)
@@ -105,7 +108,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 	fmt.Printf("precision: %s (%s): %d rows, %d broken, %.3g GB/s, at most %d MiB resident, %s\n",
 		name, r.Fingerprint, len(r.Rows), r.Broken(), r.GBps(), usage.Maxrss/1024, run.Report)
 	if r.Broken() > 0 {
-		t.Errorf("%s: %d rows leave the contract that their path declares, the first: %s %s", name, r.Broken(), r.Rows[0].Tensor, r.Rows[0].Verdict)
+		t.Errorf("%s: %d rows leave the contract that their path declares, the first: %s %s", name, r.Broken(),
+			r.Rows[0].Tensor, r.Rows[0].Verdict)
 	}
 	if family == "" {
 		family = "precision/" + strings.TrimPrefix(r.Fingerprint, "sha256:")
@@ -116,8 +120,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 	return weighed{r, family}
 }
 
-// compareGolden holds every number within x1.5 of what was recorded of this checkpoint. One that was never recorded is not a
-// failure: -update records it.
+// compareGolden holds every number within x1.5 of what was recorded of this checkpoint. One that was never recorded is
+// not a failure: -update records it.
 func compareGolden(t *testing.T, r weighed) {
 	t.Helper()
 	_, err := golden.Read(r.family)

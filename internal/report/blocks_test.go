@@ -11,7 +11,8 @@ import (
 
 // TestTerminalBlocks types by hand what the terminal shows of the full sample between its facts and its findings.
 func TestTerminalBlocks(t *testing.T) {
-	const want = `cliff        edge at 2,048 ± 16 tokens: 2,048: top-k 512 x ratio 4 as configured: sparse selection · 2,048: a prefill step of 2048 · half of a context that nobody told
+	const want = `cliff        edge at 2,048 ± 16 tokens: 2,048: top-k 512 x ratio 4 as configured: sparse ` +
+		`selection · 2,048: a prefill step of 2048 · half of a context that nobody told
 cold and warm  4 pairs, 2 proven: both found 1 · only cold 1 · only warm 0 · neither 1 · unmeasured 1
                a hit of the cache loses what a miss finds
 token accounting  1 of 2 as expected: tool call -23
@@ -21,7 +22,8 @@ concurrency
    unique, unequal, short  4/4                 8/8  9/16
    shared, equal, long     4/4  0/8 (2 unmeasured)  unmeasured
    each rung asks all its clients at one moment
-diagnosis    sparse-selection (likely: 48 runs, 5 arms, p 1.2e-07): needles further back than the window are lost beyond 2,048 tokens, and found when their block is among the last
+diagnosis    sparse-selection (likely: 48 runs, 5 arms, p 1.2e-07): needles further back than the window are lost ` +
+		`beyond 2,048 tokens, and found when their block is among the last
              evidence  cliff 2,048 ± 16 = top-k 512 x ratio 4
                        tail 8/8 · repeated x8 8/8 · paraphrase 0/8
                        prompt_tokens exact · cold = warm
@@ -108,7 +110,11 @@ func TestPairCount(t *testing.T) {
 // TestUnknownStandingClearsNothing: a state that this package does not know is not exercised.
 func TestUnknownStandingClearsNothing(t *testing.T) {
 	assert.Equal(t, NotExercised, Standing("Cleared").Known())
-	assert.Equal(t, "implicated c · not exercised a, b", suspectLine([]Suspect{{Name: "a", State: "odd"}, {Name: "b"}, {Name: "c", State: Implicated}}))
+	assert.Equal(t, "implicated c · not exercised a, b", suspectLine([]Suspect{
+		{Name: "a", State: "odd"},
+		{Name: "b"},
+		{Name: "c", State: Implicated},
+	}))
 }
 
 func TestTokenRows(t *testing.T) {

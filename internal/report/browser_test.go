@@ -23,7 +23,8 @@ import (
 )
 
 // browserFlag: a clone without a browser must pass, a gate must not pass without having looked.
-var browserFlag = flag.String("browser", "auto", "auto skips the tests in headless Chromium where there is none, required fails")
+var browserFlag = flag.String("browser", "auto", "auto skips the tests in headless Chromium where there is none, "+
+	"required fails")
 
 // browserTimeout bounds the whole browser test.
 const browserTimeout = 2 * time.Minute
@@ -52,14 +53,17 @@ type tab struct {
 func newTab(t *testing.T) *tab {
 	t.Helper()
 	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell"} {
+	for _, name := range []string{
+		"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless_shell",
+	} {
 		if p, err := exec.LookPath(name); err == nil {
 			path = p
 			break
 		}
 	}
 	if path == "" {
-		noBrowser(t, "no chromium, chromium-browser or google-chrome in PATH: what pages look like in a browser is not tested")
+		noBrowser(t, "no chromium, chromium-browser or google-chrome in PATH: what pages look like in a browser is not "+
+			"tested")
 	}
 	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
 	if os.Geteuid() == 0 {
@@ -130,12 +134,13 @@ type look struct {
 // set changes window and theme and measures.
 func (b *tab) set(t *testing.T, width int64, theme string) look {
 	t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Action[chromedp.Void](func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
-		})
-		return chromedp.Void{}, err
-	}))
+	_, err := chromedp.Run(b.ctx,
+		chromedp.Action[chromedp.Void](func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+			_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+			})
+			return chromedp.Void{}, err
+		}))
 	require.NoError(t, err)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 800)))
 	got, err := chromedp.Run(b.ctx, chromedp.Evaluate[look](lookJS))
@@ -149,7 +154,8 @@ func (l look) judge(width int, theme string) (faults []string) {
 		faults = append(faults, fmt.Sprintf("the window is %d px wide, not %d", l.Width, width))
 	}
 	if l.Scroll > l.Width {
-		faults = append(faults, fmt.Sprintf("the page scrolls sideways: %d px in a window of %d; too wide: %s", l.Scroll, l.Width, strings.Join(l.Wide, ", ")))
+		faults = append(faults, fmt.Sprintf("the page scrolls sideways: %d px in a window of %d; too wide: %s", l.Scroll,
+			l.Width, strings.Join(l.Wide, ", ")))
 	}
 	for _, f := range l.Faint {
 		faults = append(faults, "contrast "+f)
@@ -166,8 +172,8 @@ func (l look) judge(width int, theme string) (faults []string) {
 	return faults
 }
 
-// TestBrowser opens every kind of report in headless Chromium, with everything unfolded, on a phone and on a desk, light
-// and dark: nothing on the console, nothing loaded, nothing wider than the window, every text there and readable.
+// TestBrowser opens every kind of report in headless Chromium, with everything unfolded, on a phone and on a desk,
+// light and dark: nothing on the console, nothing loaded, nothing wider than the window, every text there and readable.
 func TestBrowser(t *testing.T) {
 	b := newTab(t)
 	for _, page := range []struct {
@@ -176,10 +182,18 @@ func TestBrowser(t *testing.T) {
 		want []string
 	}{
 		{"empty", Run{}, []string{"assay report", "exit code 0"}},
-		{"healthy", healthyRun(), []string{"no fault found", "recall 34/35", "near miss", "cached_tokens", "recall by length"}},
+		{
+			"healthy", healthyRun(), []string{
+				"no fault found", "recall 34/35", "near miss", "cached_tokens", "recall by length",
+			},
+		},
 		{"full", fullRun(), fullTexts()},
 		{"hostile", hostileRun(), []string{"<script>alert(1)</script>", "‹U+001B›[2J"}},
-		{"kernels", kernelsRun(), []string{"1 of 600 cases differs", "sparse_attention", "where it differs", "every second tile", "repro.py"}},
+		{
+			"kernels", kernelsRun(), []string{
+				"1 of 600 cases differs", "sparse_attention", "where it differs", "every second tile", "repro.py",
+			},
+		},
 	} {
 		t.Run(page.name, func(t *testing.T) {
 			for _, c := range b.open(t, pageOf(t, page.run)) {
@@ -215,10 +229,12 @@ func TestBrowser(t *testing.T) {
 // fullTexts are texts of every part of the full report, each from its sample.
 func fullTexts() []string {
 	return []string{
-		"REGRESSED", "Diagnosis: sparse-selection", "likely: 48 runs, 5 arms, p 1.2e-07", "next on SGLang (this one)", "--enable-return-indexer-topk",
+		"REGRESSED", "Diagnosis: sparse-selection", "likely: 48 runs, 5 arms, p 1.2e-07", "next on SGLang (this one)",
+		"--enable-return-indexer-topk",
 		"no switch tells more", "thoughts eat a third", "replicas: one URL only",
 		"mhc-bf16", "cleared", "implicated", "not exercised", "MHC_BF16=0",
-		"recall by prompt length", "measured edge: 2,048 ± 16", "a prefill step of 2048", "margins along a long answer", "golden",
+		"recall by prompt length", "measured edge: 2,048 ± 16", "a prefill step of 2048", "margins along a long answer",
+		"golden",
 		"a hit of the cache loses what a miss finds", "1,920 of 2,048 tokens cached", "not proven",
 		"clients at once", "9/16", "0/8 (2 unmeasured)", "token accounting", "-23", "not said",
 		"Ten lines for an incident channel", "suspects: implicated stock sparse selection",
@@ -232,7 +248,8 @@ func keyboard(t *testing.T, b *tab) {
 	t.Helper()
 	require.Empty(t, b.open(t, pageOf(t, fullRun())))
 	focus := func() string {
-		s, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement.tagName + ' ' + document.activeElement.className"))
+		s, err := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.activeElement.tagName + ' ' + "+
+			"document.activeElement.className"))
 		require.NoError(t, err)
 		return s
 	}
@@ -253,14 +270,21 @@ func keyboard(t *testing.T, b *tab) {
 // plantedFaults proves that each look sees what it is for.
 func plantedFaults(t *testing.T, b *tab) {
 	t.Helper()
-	const head = `<!DOCTYPE html><html lang="en"><head><link rel="icon" href="data:,"><meta name="viewport" content="width=device-width, initial-scale=1"><style>:root { color-scheme: light dark }</style></head><body>`
+	const head = `<!DOCTYPE html><html lang="en"><head><link rel="icon" href="data:,"><meta name="viewport" ` +
+		`content="width=device-width, initial-scale=1"><style>:root { color-scheme: light dark }</style></head><body>`
 	for _, row := range []struct{ name, body, want string }{
 		{"none", `<p>fine</p>`, ""},
 		{"too wide", `<div style="width: 900px">wide</div>`, "the page scrolls sideways"},
 		{"faint", `<p style="color: #aaaaaa; background: #ffffff">faint</p>`, "contrast"},
 		{"faint by opacity", `<div style="background: #ffffff"><p style="color: rgba(0,0,0,.3)">faint</p></div>`, "contrast"},
-		{"light only", `<style>html, body { background: #ffffff; color: #000000 }</style><p>light</p>`, "the ground does not follow the theme"},
-		{"a box without a stop", `<div style="overflow-x: scroll; width: 100px"><div style="width: 900px">far</div></div>`, "no key reaches"},
+		{
+			"light only", `<style>html, body { background: #ffffff; color: #000000 }</style><p>light</p>`,
+			"the ground does not follow the theme",
+		},
+		{
+			"a box without a stop", `<div style="overflow-x: scroll; width: 100px"><div style="width: 900px">far</div></div>`,
+			"no key reaches",
+		},
 		{"loads", `<img alt="" src="/pageimage">`, "the page loads"},
 		{"script", `<script>console.error("planted")</script>`, "console"},
 		{"throws", `<script>throw new Error("planted")</script>`, "console"},

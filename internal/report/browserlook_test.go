@@ -1,15 +1,19 @@
 package report
 
-// lookJS unfolds everything and measures the page. It runs through the debugger, which the page's content security policy
-// does not bind. Contrast is that of WCAG 2.1 (relative luminance and ratio as defined there) for every element with a
-// text of its own, on the nearest ground below it that is opaque; pictures have tests of their own.
+// lookJS unfolds everything and measures the page. It runs through the debugger, which the page's content security
+// policy does not bind. Contrast is that of WCAG 2.1 (relative luminance and ratio as defined there) for every element
+// with a text of its own, on the nearest ground below it that is opaque; pictures have tests of their own.
 const lookJS = `(() => {
   for (const d of document.querySelectorAll('details')) d.open = true;
   const root = document.documentElement;
-  const name = e => e.tagName.toLowerCase() + (e.className && e.className.baseVal === undefined ? '.' + e.className : '') + ' "' + (e.textContent || '').trim().slice(0, 30) + '"';
-  const colour = s => { const m = s.match(/[\d.]+/g).map(Number); return {r: m[0], g: m[1], b: m[2], a: m.length > 3 ? m[3] : 1}; };
-  const over = (f, g) => ({r: f.r * f.a + g.r * (1 - f.a), g: f.g * f.a + g.g * (1 - f.a), b: f.b * f.a + g.b * (1 - f.a), a: 1});
-  const canvas = matchMedia('(prefers-color-scheme: dark)').matches ? {r: 18, g: 18, b: 18, a: 1} : {r: 255, g: 255, b: 255, a: 1};
+  const name = e => e.tagName.toLowerCase() + (e.className && e.className.baseVal === undefined ? '.' + ` +
+	`e.className : '') + ' "' + (e.textContent || '').trim().slice(0, 30) + '"';
+  const colour = s => { const m = s.match(/[\d.]+/g).map(Number); return {r: m[0], g: m[1], b: m[2], a: m.length ` +
+	`> 3 ? m[3] : 1}; };
+  const over = (f, g) => ({r: f.r * f.a + g.r * (1 - f.a), g: f.g * f.a + g.g * (1 - f.a), b: f.b * f.a + g.b * ` +
+	`(1 - f.a), a: 1});
+  const canvas = matchMedia('(prefers-color-scheme: dark)').matches ? {r: 18, g: 18, b: 18, a: 1} : {r: 255, g: ` +
+	`255, b: 255, a: 1};
   const ground = e => {
     const layers = [];
     for (; e; e = e.parentElement) {
@@ -37,11 +41,14 @@ const lookJS = `(() => {
   return {
     Width: innerWidth,
     Scroll: Math.max(root.scrollWidth, document.body.scrollWidth),
-    Wide: all.filter(e => shown(e) && (e.getBoundingClientRect().right > innerWidth + 1 || e.clientWidth > 0 && e.getBoundingClientRect().left + e.scrollWidth > innerWidth + 1 && !scrolls(e)) && !boxed(e)).reverse().slice(0, 5).map(name),
+    Wide: all.filter(e => shown(e) && (e.getBoundingClientRect().right > innerWidth + 1 || e.clientWidth > 0 && ` +
+	`e.getBoundingClientRect().left + e.scrollWidth > innerWidth + 1 && !scrolls(e)) && !boxed(e)).reverse().slice(0, ` +
+	`5).map(name),
     Faint: texts.filter(e => ratio(e) < 4.5).slice(0, 5).map(e => ratio(e).toFixed(2) + ' of ' + name(e)),
     Dark: light(ground(document.body)) < 0.2,
     Verdict: verdict ? ratio(verdict) : 0,
-    Stuck: html.filter(e => scrolls(e) && e.scrollWidth > e.clientWidth + 1 && !e.matches(keys) && !e.querySelector(keys)).slice(0, 5).map(name),
+    Stuck: html.filter(e => scrolls(e) && e.scrollWidth > e.clientWidth + 1 && !e.matches(keys) && ` +
+	`!e.querySelector(keys)).slice(0, 5).map(name),
     Loaded: performance.getEntriesByType('resource').map(r => r.name),
     Text: document.body.innerText,
   };

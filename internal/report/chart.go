@@ -119,9 +119,21 @@ func (c Cliff) chart() Chart {
 		}
 		s.Points = append(s.Points, p)
 	}
-	out := Chart{Title: c.Heading(), XLabel: axisName(c.XLabel, "prompt tokens"), YLabel: "recall, %", LogX: true, Series: []Series{s}, Note: c.Note}
+	out := Chart{
+		Title:  c.Heading(),
+		XLabel: axisName(c.XLabel, "prompt tokens"),
+		YLabel: "recall, %",
+		LogX:   true,
+		Series: []Series{s},
+		Note:   c.Note,
+	}
 	if c.Edge != nil {
-		out.Marks = append(out.Marks, Mark{At: c.Edge.At, PlusMinus: c.Edge.PlusMinus, Strong: true, Text: "measured edge: " + tokens(c.Edge.At) + " ± " + tokens(c.Edge.PlusMinus)})
+		out.Marks = append(out.Marks, Mark{
+			At:        c.Edge.At,
+			PlusMinus: c.Edge.PlusMinus,
+			Strong:    true,
+			Text:      "measured edge: " + tokens(c.Edge.At) + " ± " + tokens(c.Edge.PlusMinus),
+		})
 	}
 	for _, cause := range c.Causes {
 		cause = cause.placed()

@@ -117,8 +117,8 @@ func newChartView(c Chart) (chartView, error) {
 	return v, nil
 }
 
-// number draws the marks that lie on the axis and numbers them; the rest is only listed. Marks that nearly coincide share
-// a place for their numbers.
+// number draws the marks that lie on the axis and numbers them; the rest is only listed. Marks that nearly coincide
+// share a place for their numbers.
 func (v *chartView) number(p *plot.Plot, axis func(float64) float64, lo, hi float64) {
 	type place struct {
 		x    float64
@@ -145,14 +145,21 @@ func (v *chartView) number(p *plot.Plot, axis func(float64) float64, lo, hi floa
 	style := p.X.Tick.Label
 	style.YAlign, style.XAlign = draw.YBottom, draw.XCenter
 	for _, q := range places {
-		p.Add(&plotter.Labels{XYs: plotter.XYs{{X: q.x, Y: hi + pad}}, Labels: []string{q.text}, TextStyle: []draw.TextStyle{style}})
+		p.Add(&plotter.Labels{
+			XYs:       plotter.XYs{{X: q.x, Y: hi + pad}},
+			Labels:    []string{q.text},
+			TextStyle: []draw.TextStyle{style},
+		})
 	}
 }
 
 // addMark draws one line; a strong one is solid, with the ends of its band.
 func addMark(p *plot.Plot, m Mark, axis func(float64) float64, lo, hi float64) {
 	vertical := func(x float64, ink ink, width vg.Length, dashes []vg.Length) {
-		p.Add(&plotter.Line{XYs: plotter.XYs{{X: x, Y: lo}, {X: x, Y: hi}}, LineStyle: draw.LineStyle{Color: ink, Width: width, Dashes: dashes}})
+		p.Add(&plotter.Line{
+			XYs:       plotter.XYs{{X: x, Y: lo}, {X: x, Y: hi}},
+			LineStyle: draw.LineStyle{Color: ink, Width: width, Dashes: dashes},
+		})
 	}
 	if !m.Strong {
 		vertical(axis(m.At), inkPartial, 1, []vg.Length{3, 3})
@@ -177,7 +184,10 @@ func addSeries(p *plot.Plot, ps []Point, i int, axis func(float64) float64) erro
 		x := axis(q.X)
 		xy = append(xy, plotter.XY{X: x, Y: q.Y})
 		if q.Low != nil && q.High != nil {
-			bar := &plotter.Line{XYs: plotter.XYs{{X: x, Y: *q.Low}, {X: x, Y: *q.High}}, LineStyle: draw.LineStyle{Color: look.ink, Width: 0.8}}
+			bar := &plotter.Line{
+				XYs:       plotter.XYs{{X: x, Y: *q.Low}, {X: x, Y: *q.High}},
+				LineStyle: draw.LineStyle{Color: look.ink, Width: 0.8},
+			}
 			p.Add(bar)
 		}
 	}

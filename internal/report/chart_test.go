@@ -49,10 +49,14 @@ func TestCausePlaces(t *testing.T) {
 // on a logarithmic axis 1,024 lies in the middle of 512 and 2,048, on a linear one it does not.
 func TestChartPlaces(t *testing.T) {
 	ys := func(log bool) []float64 {
-		v, err := newChartView(Chart{LogX: log, Series: []Series{{"s", []Point{{X: 512, Y: 1}, {X: 1024, Y: 1}, {X: 2048, Y: 2}}}}})
+		v, err := newChartView(Chart{
+			LogX:   log,
+			Series: []Series{{"s", []Point{{X: 512, Y: 1}, {X: 1024, Y: 1}, {X: 2048, Y: 2}}}},
+		})
 		require.NoError(t, err)
 		var out []float64
-		for _, m := range regexp.MustCompile(`<text x="([-0-9.]+)"[^>]*\n?[^>]*>(512|1024|2048)</text>`).FindAllStringSubmatch(string(v.Plot.SVG), -1) {
+		label := regexp.MustCompile(`<text x="([-0-9.]+)"[^>]*\n?[^>]*>(512|1024|2048)</text>`)
+		for _, m := range label.FindAllStringSubmatch(string(v.Plot.SVG), -1) {
 			xs, ok := numbers([]string{m[1]})
 			require.True(t, ok, m[1])
 			out = append(out, xs[0])
@@ -71,7 +75,10 @@ func TestChartWithoutEnoughPoints(t *testing.T) {
 		{},
 		{Series: []Series{{"one", []Point{{X: 1, Y: 1}}}}},
 		{Series: []Series{{"one place", []Point{{X: 1, Y: 1}, {X: 1, Y: 2}}}}},
-		{Series: []Series{{"no numbers", []Point{{X: math.NaN(), Y: 1}, {X: 2, Y: math.Inf(1)}}}}, Marks: []Mark{{At: 1, Text: "kept"}}},
+		{
+			Series: []Series{{"no numbers", []Point{{X: math.NaN(), Y: 1}, {X: 2, Y: math.Inf(1)}}}},
+			Marks:  []Mark{{At: 1, Text: "kept"}},
+		},
 	} {
 		v, err := newChartView(c)
 		require.NoError(t, err)
@@ -82,7 +89,10 @@ func TestChartWithoutEnoughPoints(t *testing.T) {
 
 // TestChartOfAnything: whatever the numbers are, a chart is drawn or left out, with finite coordinates.
 func TestChartOfAnything(t *testing.T) {
-	odd := []float64{0, math.Copysign(0, -1), 5e-324, 1e-12, 3, -3, 100, 1e6, 1e12, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
+	odd := []float64{
+		0, math.Copysign(0, -1), 5e-324, 1e-12, 3, -3, 100, 1e6, 1e12, 1e300, -1e300, math.MaxFloat64, math.Inf(1),
+		math.Inf(-1), math.NaN(),
+	}
 	value := rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64(), rapid.Float64Range(0, 1e5))
 	rapid.Check(t, func(t *rapid.T) {
 		c := Chart{LogX: rapid.Bool().Draw(t, "log")}
@@ -98,7 +108,11 @@ func TestChartOfAnything(t *testing.T) {
 			c.Series = append(c.Series, s)
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "marks") {
-			c.Marks = append(c.Marks, Mark{At: value.Draw(t, "at"), PlusMinus: value.Draw(t, "plus-minus"), Strong: rapid.Bool().Draw(t, "strong")})
+			c.Marks = append(c.Marks, Mark{
+				At:        value.Draw(t, "at"),
+				PlusMinus: value.Draw(t, "plus-minus"),
+				Strong:    rapid.Bool().Draw(t, "strong"),
+			})
 		}
 		v, err := newChartView(c)
 		if err != nil {

@@ -103,7 +103,8 @@ func newGridView(h HeatMap, anchors map[string]string) (gridView, error) {
 	for _, s := range h.legend() {
 		g.Legend = append(g.Legend, legendEntry{s, s.Word(), h.Count(s)})
 	}
-	g.Label = fmt.Sprintf("heat map of %d rows (%s) and %d columns (%s): %d exact, %d near miss, %d partial, %d lost, %d unmeasured",
+	g.Label = fmt.Sprintf("heat map of %d rows (%s) and %d columns (%s): %d exact, %d near miss, %d partial, %d lost, "+
+		"%d unmeasured",
 		len(h.Rows), oneLine(h.RowLabel), len(h.Cols), oneLine(h.ColLabel),
 		h.Count(Exact), h.Count(NearMiss), h.Count(Partial), h.Count(Lost), h.Count(Unmeasured))
 	var err error
@@ -124,7 +125,8 @@ func newBox(h HeatMap, r, c int, anchors map[string]string) box {
 	if a := anchors[cell.Case]; a != "" && cell.Case != "" {
 		b.Href = template.URL("#" + a) //nolint:gosec // made of a number
 	}
-	b.Tip = fmt.Sprintf("%s %s, %s %s: %s", oneLine(h.RowLabel), oneLine(b.Row), oneLine(h.ColLabel), oneLine(b.Col), b.State.Word())
+	b.Tip = fmt.Sprintf("%s %s, %s %s: %s", oneLine(h.RowLabel), oneLine(b.Row), oneLine(h.ColLabel), oneLine(b.Col),
+		b.State.Word())
 	if cell.Class != "" && cell.Class != string(b.State) {
 		b.Tip += " (" + oneLine(cell.Class) + ")"
 	}

@@ -6,7 +6,8 @@ import (
 )
 
 // hostileText tries every medium at once.
-const hostileText = "<script>alert(1)</script>\x1b[2J\x1b]0;owned\x07\r\x00\u202e\u009b31m]]>&amp;\"'`</pre></details></svg>" +
+const hostileText = "<script>alert(1)</script>\x1b[2J\x1b]0;owned\x07\r\x00\u202e\u009b31m]]>&amp;" +
+	"\"'`</pre></details></svg>" +
 	"<img src=http://evil.example/x onerror=alert(1)>\xff\xfe{{.}}<!--<style>"
 
 // hostileRun has hostileText in every text of every type, and margins that are no

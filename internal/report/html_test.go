@@ -61,7 +61,8 @@ func elements(t *testing.T, html string) []element {
 // allowed is every element the page may contain. script, img, link, iframe, form and
 // the like are absent on purpose.
 var allowed = strings.Fields(`html head meta title style body header main footer section a h1 h2 h3 p b small span
-	div ul li dl dt dd table caption thead tbody tr th td details summary code pre mark figure figcaption svg g rect path text`)
+	div ul li dl dt dd table caption thead tbody tr th td details summary code pre mark figure figcaption svg g rect ` +
+	`path text`)
 
 func TestHTMLSelfContained(t *testing.T) {
 	ok := map[string]bool{}
@@ -69,8 +70,9 @@ func TestHTMLSelfContained(t *testing.T) {
 		ok[n] = true
 	}
 	for name, r := range map[string]Run{
-		"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "full": fullRun(), "kernels": kernelsRun(), "empty": {},
-		"1x1": {Grids: []HeatMap{gridOf(1, 1)}}, "20x30": {Grids: []HeatMap{gridOf(20, 30)}},
+		"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "full": fullRun(), "kernels": kernelsRun(),
+		"empty": {},
+		"1x1":   {Grids: []HeatMap{gridOf(1, 1)}}, "20x30": {Grids: []HeatMap{gridOf(20, 30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			html := pageOf(t, r)
@@ -106,7 +108,9 @@ func TestHTMLSelfContained(t *testing.T) {
 // TestHTMLHostile: what a server answered is shown, not run.
 func TestHTMLHostile(t *testing.T) {
 	html := pageOf(t, hostileRun())
-	for _, bad := range []string{"<script", "<img", "\x1b", "\x00", "\r", "\u202e", "\u009b", "</pre></details></svg>", "ZgotmplZ"} {
+	for _, bad := range []string{
+		"<script", "<img", "\x1b", "\x00", "\r", "\u202e", "\u009b", "</pre></details></svg>", "ZgotmplZ",
+	} {
 		if strings.Contains(html, bad) {
 			t.Errorf("%q stands in the page", bad)
 		}
@@ -186,7 +190,8 @@ func TestHeatMapGeometry(t *testing.T) {
 func TestLongPromptKeepsBothEndsAndNamesTheRequest(t *testing.T) {
 	budget := 10
 	got, cut := elide("start"+strings.Repeat("x", 100_000)+"end", &budget)
-	if !cut || !strings.HasPrefix(got, "start") || !strings.HasSuffix(got, "end") || !strings.Contains(got, "91,816 bytes left out") {
+	if !cut || !strings.HasPrefix(got, "start") || !strings.HasSuffix(got, "end") ||
+		!strings.Contains(got, "91,816 bytes left out") {
 		t.Errorf("cut %v, length %d, %.80q", cut, len(got), got[4090:4200])
 	}
 }

@@ -11,9 +11,9 @@ const (
 	incidentWidth = 240
 )
 
-// Incident is the run in at most ten lines of plain text, for a chat: what was asked, verdict, recall and edge, diagnosis
-// with rivals, evidence, suspects, the switch to flip next, how to see it again. Lines with nothing to say are left out;
-// all but commands and paths are cut at 240 characters. It ends in a line break.
+// Incident is the run in at most ten lines of plain text, for a chat: what was asked, verdict, recall and edge,
+// diagnosis with rivals, evidence, suspects, the switch to flip next, how to see it again. Lines with nothing to say
+// are left out; all but commands and paths are cut at 240 characters. It ends in a line break.
 func Incident(r Run) string {
 	var b strings.Builder
 	line := func(label, text string) {

@@ -17,12 +17,15 @@ func TestIncident(t *testing.T) {
 	const want = `assay: FAULT (exit code 1), embedded nano-v4 (fp32), 2026-11-29 12:40 UTC
 verdict: REGRESSED  far recall: 40 of 40 lost (golden 40/40), p < 1e-9
 server: host embedded · model nano-v4 · tool assay 0.1.0, go1.26 · seed PCG, FNV of the case ID
-recall: 11/34  [19.1 %, 49.2 %] · edge at 2,048 ± 16 tokens: 2,048: top-k 512 x ratio 4 as configured: sparse selection · 2,048: a prefill step of 2048 · half of a context that nobody told
+recall: 11/34  [19.1 %, 49.2 %] · edge at 2,048 ± 16 tokens: 2,048: top-k 512 x ratio 4 as configured: sparse ` +
+		`selection · 2,048: a prefill step of 2048 · half of a context that nobody told
 diagnosis: sparse-selection (likely: 48 runs, 5 arms, p 1.2e-07); rivals: tail-only, junk-cliff
-evidence: cliff 2,048 ± 16 = top-k 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · paraphrase 0/8 · prompt_tokens exact · cold = warm
+evidence: cliff 2,048 ± 16 = top-k 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · paraphrase 0/8 · ` +
+		`prompt_tokens exact · cold = warm
 suspects: implicated stock sparse selection · not exercised mma-decode · cleared mhc-bf16
 next: SGLang: --enable-return-indexer-topk
-again: curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d @artifacts/run/requests/0042.json
+again: curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d ` +
+		`@artifacts/run/requests/0042.json
 report: artifacts/2026-11-29T12-40-11Z/report.html
 `
 	if diff := cmp.Diff(want, Incident(fullRun())); diff != "" {
@@ -54,7 +57,9 @@ func TestIncidentBounds(t *testing.T) {
 	long := fullRun()
 	long.Verdict.Text = strings.Repeat("word ", 5000)
 	long.Diagnosis.Classes[0].Evidence = []string{strings.Repeat("x\n", 3000)}
-	for name, r := range map[string]Run{"hostile": hostileRun(), "long": long, "full": fullRun(), "healthy": healthyRun(), "empty": {}} {
+	for name, r := range map[string]Run{
+		"hostile": hostileRun(), "long": long, "full": fullRun(), "healthy": healthyRun(), "empty": {},
+	} {
 		text := Incident(r)
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 		assert.LessOrEqual(t, len(lines), incidentLines, name)
@@ -69,7 +74,8 @@ func TestIncidentBounds(t *testing.T) {
 func TestIncidentOnTheTerminal(t *testing.T) {
 	text := screen(t, fullRun(), Style{})
 	assert.Contains(t, text, "\nfor the incident channel:\nassay: FAULT")
-	assert.True(t, strings.HasSuffix(text, "report.html\n\nverdict      REGRESSED  far recall: 40 of 40 lost (golden 40/40), p < 1e-9\n"), text[len(text)-200:])
+	assert.True(t, strings.HasSuffix(text, "report.html\n\nverdict      REGRESSED  far recall: 40 of 40 lost (golden "+
+		"40/40), p < 1e-9\n"), text[len(text)-200:])
 	clean := healthyRun()
 	clean.Diagnosis = &Diagnosis{Verdict: "clean", Text: "clean"}
 	assert.NotContains(t, screen(t, clean, Style{}), "incident")
@@ -77,7 +83,8 @@ func TestIncidentOnTheTerminal(t *testing.T) {
 
 // TestAgain: a live cell is run again by sending its request again.
 func TestAgain(t *testing.T) {
-	assert.Contains(t, FindingText(Finding{Case: "x", Curl: "curl -d @requests/1.json"}), "\n    again    curl -d @requests/1.json\n")
+	assert.Contains(t, FindingText(Finding{Case: "x", Curl: "curl -d @requests/1.json"}),
+		"\n    again    curl -d @requests/1.json\n")
 }
 
 func TestSummaryFile(t *testing.T) {
@@ -107,7 +114,8 @@ func TestSummaryWithoutGitHub(t *testing.T) {
 func TestSummarySays(t *testing.T) {
 	s := Summary(fullRun())
 	for _, want := range []string{
-		"### ❌ assay: fault · embedded nano\\-v4", "**REGRESSED  far recall\\: 40 of 40 lost", "suspects: implicated stock sparse selection", "   0.00      ■     ■     ◧     □",
+		"### ❌ assay: fault · embedded nano\\-v4", "**REGRESSED  far recall\\: 40 of 40 lost",
+		"suspects: implicated stock sparse selection", "   0.00      ■     ■     ◧     □",
 		"| mhc\\-bf16 | **cleared** |", "cases: 20 fail", "--- FAIL: fidelity/recall/512/0.00 (denial)",
 	} {
 		assert.Contains(t, s, want)
@@ -139,7 +147,8 @@ func outside(text string) string {
 
 // TestSummaryHostile: no text of others becomes markup, a link, an image or the end of a block of code.
 func TestSummaryHostile(t *testing.T) {
-	hostile := "```\n# own heading\n![x](http://evil.example/x) <img src=x> | @team `code` [a](b) https://evil.example ````` \x1b[2J"
+	hostile := "```\n# own heading\n![x](http://evil.example/x) <img src=x> | @team `code` [a](b) https://evil.example " +
+		"````` \x1b[2J"
 	r := fullRun()
 	r.Title, r.Verdict.Text, r.Findings[0].Answer, r.Findings[0].Got = hostile, hostile, hostile, ""
 	r.Suspects[0].Name, r.Suspects[0].Evidence, r.Grids[0].RowLabel = hostile, []string{hostile}, hostile

@@ -62,7 +62,11 @@ func junitOf(t *testing.T, r Run) (string, readSuites) {
 func TestJUnitOutcomes(t *testing.T) {
 	_, got := junitOf(t, healthyRun())
 	want := readSuites{Tests: 6, Failures: 1, Errors: 1, Skipped: 2, Suites: []readSuite{
-		{Name: "fidelity.recall.128", Tests: 1, Cases: []readCase{{Class: "fidelity.recall.128", Name: "0.00", Out: "claim: the needle MUST be answered exactly"}}},
+		{
+			Name:  "fidelity.recall.128",
+			Tests: 1,
+			Cases: []readCase{{Class: "fidelity.recall.128", Name: "0.00", Out: "claim: the needle MUST be answered exactly"}},
+		},
 		{Name: "fidelity.recall.4096", Tests: 1, Failures: 1, Cases: []readCase{{
 			Class: "fidelity.recall.4096", Name: "0.00",
 			Failure: &readResult{"want 841736, got 841730", "near-miss", "margin -0.31 nats at digit 6"},
@@ -105,15 +109,22 @@ type rule struct {
 }
 
 var junitRules = map[string]rule{
-	"testsuites": {children: []string{"testsuite"}, optional: []string{"name", "time", "tests", "failures", "errors", "skipped", "disabled"}},
+	"testsuites": {
+		children: []string{"testsuite"},
+		optional: []string{"name", "time", "tests", "failures", "errors", "skipped", "disabled"},
+	},
 	"testsuite": {
-		children: []string{"properties", "testcase", "system-out", "system-err"}, required: []string{"name", "tests", "failures", "errors", "time"},
+		children: []string{"properties", "testcase", "system-out", "system-err"}, required: []string{
+			"name", "tests", "failures", "errors", "time",
+		},
 		optional: []string{"id", "hostname", "package", "skipped", "timestamp", "disabled"},
 	},
 	"properties": {children: []string{"property"}},
 	"property":   {required: []string{"name", "value"}},
 	"testcase": {
-		children: []string{"skipped", "error", "failure", "system-out", "system-err"}, required: []string{"name", "classname", "time"},
+		children: []string{"skipped", "error", "failure", "system-out", "system-err"}, required: []string{
+			"name", "classname", "time",
+		},
 		optional: []string{"status"},
 	},
 	"skipped":    {optional: []string{"message"}, text: true},
@@ -180,7 +191,9 @@ func checkJUnit(doc string) error {
 }
 
 func TestJUnitSchema(t *testing.T) {
-	for name, r := range map[string]Run{"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "empty": {}} {
+	for name, r := range map[string]Run{
+		"healthy": healthyRun(), "failing": failingRun(), "hostile": hostileRun(), "empty": {},
+	} {
 		t.Run(name, func(t *testing.T) {
 			doc, _ := junitOf(t, r)
 			if err := checkJUnit(doc); err != nil {
@@ -207,7 +220,9 @@ func TestSchemaCheckCatches(t *testing.T) {
 		{"properties last", "<properties>", "<system-err></system-err><properties>"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			doc := strings.ReplaceAll(strings.ReplaceAll(good, row.from, row.to), "</failure>", map[bool]string{true: "</fail>", false: "</failure>"}[row.to == "<fail "])
+			doc := strings.ReplaceAll(strings.ReplaceAll(good, row.from, row.to), "</failure>", map[bool]string{
+				true: "</fail>", false: "</failure>",
+			}[row.to == "<fail "])
 			require.NotEqual(t, good, doc, "the fault was not planted")
 			if checkJUnit(doc) == nil {
 				t.Error("the schema check does not see it")
@@ -220,7 +235,8 @@ func TestSchemaCheckCatches(t *testing.T) {
 func TestJUnitText(t *testing.T) {
 	in := "a]]>b <c> & \"d\" \x1b[31m\x00\r\nnext\tü \ufffe𝔘"
 	_, s := junitOf(t, Run{Cases: []Case{{ID: "x/y", Outcome: Fail, Message: "m <&>\n\"q\"", Text: in}}})
-	if diff := cmp.Diff(&readResult{`m <&> "q"`, "fail", "a]]>b <c> & \"d\" [31m\nnext\tü 𝔘"}, s.Suites[0].Cases[0].Failure); diff != "" {
+	if diff := cmp.Diff(&readResult{`m <&> "q"`, "fail", "a]]>b <c> & \"d\" [31m\nnext\tü 𝔘"},
+		s.Suites[0].Cases[0].Failure); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
 }

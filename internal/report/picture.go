@@ -8,8 +8,8 @@ import (
 )
 
 // Picture shows how an error lies over the rows and columns of an output, so that tiles and pages are seen. Values are
-// |got − want| / bound: up to 1 is accepted, NaN was not judged. Rows[i] and Cols[j] label them, where a value stands for
-// several rows or columns by their range.
+// |got − want| / bound: up to 1 is accepted, NaN was not judged. Rows[i] and Cols[j] label them, where a value stands
+// for several rows or columns by their range.
 type Picture struct {
 	Title    string
 	RowLabel string
@@ -29,8 +29,8 @@ type pictureView struct {
 	SVG template.HTML
 }
 
-// draw draws a picture: two colours, for values up to 1 and beyond, the stronger the larger on a logarithmic scale. What was not
-// judged stays empty.
+// draw draws a picture: two colours, for values up to 1 and beyond, the stronger the larger on a logarithmic scale.
+// What was not judged stays empty.
 func (p Picture) draw() pictureView {
 	rows, cols := len(p.Values), 0
 	for _, row := range p.Values {
@@ -38,7 +38,8 @@ func (p Picture) draw() pictureView {
 	}
 	w, h := cols*dot, rows*dot
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="residual" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`, max(w, 1), max(h, 1), max(w, 1), max(h, 1),
+	fmt.Fprintf(&b, `<svg class="residual" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`,
+		max(w, 1), max(h, 1), max(w, 1), max(h, 1),
 		template.HTMLEscapeString(visible(fmt.Sprintf("%s: %d rows, %d columns; %s", p.Title, rows, cols, p.Caption))))
 	fmt.Fprintf(&b, `<rect class="ground" x="0" y="0" width="%d" height="%d"/>`, w, h)
 	for i, row := range p.Values {

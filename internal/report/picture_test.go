@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A picture MUST colour what is beyond the bound apart from what is within, leave out what was not judged, and escape its
-// texts.
+// A picture MUST colour what is beyond the bound apart from what is within, leave out what was not judged, and escape
+// its texts.
 func TestPicture(t *testing.T) {
 	p := Picture{
-		Title: "<b>y</b>", RowLabel: "token", ColLabel: "channel", Rows: []string{"0", "1"}, Cols: []string{"0 to 7", "8 to 15"},
+		Title: "<b>y</b>", RowLabel: "token", ColLabel: "channel", Rows: []string{"0", "1"},
+		Cols:   []string{"0 to 7", "8 to 15"},
 		Values: [][]float64{{0, 0.5}, {3, math.NaN()}}, Caption: "largest of each box",
 	}
 	svg := string(p.draw().SVG)

@@ -162,7 +162,12 @@ func marginPlot(h HeatMap, at, values []float64, x func(r, c int) float64) (plot
 		state State
 		ink   ink
 		shape draw.GlyphDrawer
-	}{{Exact, inkExact, draw.CircleGlyph{}}, {NearMiss, inkNear, draw.PyramidGlyph{}}, {Partial, inkPartial, draw.RingGlyph{}}, {Lost, inkLost, draw.BoxGlyph{}}} {
+	}{
+		{Exact, inkExact, draw.CircleGlyph{}},
+		{NearMiss, inkNear, draw.PyramidGlyph{}},
+		{Partial, inkPartial, draw.RingGlyph{}},
+		{Lost, inkLost, draw.BoxGlyph{}},
+	} {
 		if err := addPoints(p, got, s.state, s.ink, s.shape); err != nil {
 			return plotView{}, false, err
 		}

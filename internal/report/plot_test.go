@@ -46,8 +46,16 @@ func TestPlotsOnlyWhereTheyMakeSense(t *testing.T) {
 		{"one margin", gridOf(1, 1), 0},
 		{"one row", gridOf(1, 5), 2},
 		{"words as labels", HeatMap{Rows: []string{"tail", "start"}, Cols: []string{"a", "b"}, Cells: gridOf(2, 2).Cells}, 0},
-		{"zero and negative lengths", HeatMap{Rows: []string{"x", "y"}, Cols: []string{"0", "-4"}, Cells: gridOf(2, 2).Cells}, 1},
-		{"no length is that small", HeatMap{Rows: []string{"x"}, Cols: []string{"0.5", "1e-320"}, Cells: gridOf(1, 2).Cells}, 0},
+		{
+			"zero and negative lengths",
+			HeatMap{Rows: []string{"x", "y"}, Cols: []string{"0", "-4"}, Cells: gridOf(2, 2).Cells},
+			1,
+		},
+		{
+			"no length is that small",
+			HeatMap{Rows: []string{"x"}, Cols: []string{"0.5", "1e-320"}, Cells: gridOf(1, 2).Cells},
+			0,
+		},
 		{"no margins", HeatMap{Rows: []string{"0"}, Cols: []string{"1", "2"}}, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -63,8 +71,12 @@ func TestPlotsOnlyWhereTheyMakeSense(t *testing.T) {
 // TestPlotsOfAnything: whatever the margins and labels are, a plot is drawn or left
 // out; the library below panics on ranges it cannot tick.
 func TestPlotsOfAnything(t *testing.T) {
-	odd := []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, 1e-12, 3, -3, 1e-3, 1e6, 1e300, -1e300, math.MaxFloat64, math.Inf(1), math.NaN()}
-	label := rapid.OneOf(rapid.SampledFrom([]string{"0", "0.5", "128", "1,024", "-3", "1e-320", "1e12", "50 %"}), rapid.String())
+	odd := []float64{
+		0, math.Copysign(0, -1), 5e-324, -5e-324, 1e-12, 3, -3, 1e-3, 1e6, 1e300, -1e300, math.MaxFloat64, math.Inf(1),
+		math.NaN(),
+	}
+	label := rapid.OneOf(rapid.SampledFrom([]string{"0", "0.5", "128", "1,024", "-3", "1e-320", "1e12", "50 %"}),
+		rapid.String())
 	value := rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64())
 	rapid.Check(t, func(t *rapid.T) {
 		h := HeatMap{Rows: rapid.SliceOfN(label, 0, 4).Draw(t, "rows"), Cols: rapid.SliceOfN(label, 0, 4).Draw(t, "cols")}

@@ -154,14 +154,16 @@ func TestProgressLive(t *testing.T) {
 		c.wind(3 * time.Second)
 		p.Add(1)
 	}
-	if last := shown(b.String()); !strings.Contains(last[len(last)-1], "█") || !strings.HasSuffix(last[len(last)-1], "3/4   eta 3 s") ||
+	if last := shown(b.String()); !strings.Contains(last[len(last)-1], "█") ||
+		!strings.HasSuffix(last[len(last)-1], "3/4   eta 3 s") ||
 		!strings.HasPrefix(last[len(last)-1], "recall      ") {
 		t.Errorf("the screen shows %q", last)
 	}
 	for frame := range strings.SplitSeq(b.String(), "\r") {
 		// 34 columns of bar: the count and the filled part must tell the same story.
 		full := strings.Count(frame, "█")
-		if steps := strings.Count(frame, "1/4")*8 + strings.Count(frame, "2/4")*17 + strings.Count(frame, "3/4")*25; full != steps {
+		if steps := strings.Count(frame, "1/4")*8 + strings.Count(frame, "2/4")*17 +
+			strings.Count(frame, "3/4")*25; full != steps {
 			t.Errorf("frame %q has %d filled columns, want %d", frame, full, steps)
 		}
 	}
@@ -198,7 +200,8 @@ func TestProgressConcurrent(t *testing.T) {
 
 func TestSeconds(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0 s", 8600 * time.Millisecond: "9 s", 245 * time.Second: "4 min 05 s", 130 * time.Minute: "2 h 10 min", -time.Second: "0 s",
+		0: "0 s", 8600 * time.Millisecond: "9 s", 245 * time.Second: "4 min 05 s", 130 * time.Minute: "2 h 10 min",
+		-time.Second: "0 s",
 	} {
 		if got := seconds(d); got != want {
 			t.Errorf("seconds(%v) = %q, want %q", d, got, want)

@@ -39,7 +39,8 @@ func TestRedactString(t *testing.T) {
 }
 
 func TestRedactLongerSecretWins(t *testing.T) {
-	if got := Redact("sk-canary", "sk-canary-with-more").String("a sk-canary-with-more b sk-canary c"); got != "a [redacted] b [redacted] c" {
+	if got := Redact("sk-canary", "sk-canary-with-more").String("a sk-canary-with-more b sk-canary c"); got !=
+		"a [redacted] b [redacted] c" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -71,7 +72,9 @@ func TestRedactWriterSplits(t *testing.T) {
 func TestNoSecretInAnyFile(t *testing.T) {
 	for _, secret := range []string{"sk-canary-0123456789", `c"a<n>a+r&y' /=\key`, "EMPTY"} {
 		t.Run(secret, func(t *testing.T) {
-			for _, text := range []string{secret, "Authorization: Bearer " + secret + "\nnext", "https://user:" + secret + "@host/v1"} {
+			for _, text := range []string{
+				secret, "Authorization: Bearer " + secret + "\nnext", "https://user:" + secret + "@host/v1",
+			} {
 				r := healthyRun()
 				fillStrings(reflect.ValueOf(&r).Elem(), text)
 				dir := t.TempDir()
@@ -85,7 +88,8 @@ func TestNoSecretInAnyFile(t *testing.T) {
 					require.NoError(t, err)
 					for _, s := range []string{string(data), html.UnescapeString(string(data))} {
 						if strings.Contains(s, secret) {
-							t.Errorf("%s contains the secret after %q", f.Name(), s[max(0, strings.Index(s, secret)-80):strings.Index(s, secret)])
+							t.Errorf("%s contains the secret after %q", f.Name(),
+								s[max(0, strings.Index(s, secret)-80):strings.Index(s, secret)])
 						}
 					}
 					if !bytes.Contains(data, []byte(redacted)) {
@@ -141,7 +145,8 @@ func TestRedactRunLeavesTheOriginal(t *testing.T) {
 	if diff := cmp.Diff(b, a); diff != "" {
 		t.Errorf("Run changed its argument (-before +after):\n%s", diff)
 	}
-	if c.Title != "embedded [redacted] (fp32)" || !c.Started.Equal(a.Started) || *c.Grids[0].Cells[2][2].Margin != *a.Grids[0].Cells[2][2].Margin {
+	if c.Title != "embedded [redacted] (fp32)" || !c.Started.Equal(a.Started) ||
+		*c.Grids[0].Cells[2][2].Margin != *a.Grids[0].Cells[2][2].Margin {
 		t.Errorf("copy is wrong: %q, %v", c.Title, c.Started)
 	}
 	for _, r := range []*Redactor{nil, Redact(), Redact("", " ")} {

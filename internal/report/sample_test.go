@@ -19,7 +19,13 @@ func healthyRun() Run {
 		var row []Cell
 		for c, l := range lengths {
 			m := 9.5 - 0.7*float64(c) - 0.2*float64(r%3)
-			cell := Cell{Case: "fidelity/recall/" + l + "/" + d, Class: "exact", State: Exact, Margin: new(m), Golden: new(m + 0.05)}
+			cell := Cell{
+				Case:   "fidelity/recall/" + l + "/" + d,
+				Class:  "exact",
+				State:  Exact,
+				Margin: new(m),
+				Golden: new(m + 0.05),
+			}
 			if r == 0 && c == 6 {
 				cell.Class, cell.State, cell.Margin = "near-miss", NearMiss, new(-0.31)
 				cell.Title = "want 841736, got 841730"
@@ -62,7 +68,14 @@ func healthyRun() Run {
 		Findings: []Finding{sampleFinding("fidelity/recall/4096/0.00", "near-miss", NearMiss, "841730", 90)},
 		Cases: []Case{
 			{ID: "fidelity/recall/128/0.00", Outcome: Pass, Seconds: 0.2, Claim: "the needle MUST be answered exactly"},
-			{ID: "fidelity/recall/4096/0.00", Outcome: Fail, Seconds: 2.5, Type: "near-miss", Message: "want 841736, got 841730", Text: "margin -0.31 nats at digit 6"},
+			{
+				ID:      "fidelity/recall/4096/0.00",
+				Outcome: Fail,
+				Seconds: 2.5,
+				Type:    "near-miss",
+				Message: "want 841736, got 841730",
+				Text:    "margin -0.31 nats at digit 6",
+			},
 			{ID: "fidelity/cache/warm", Outcome: Skip, Message: "no cached_tokens"},
 			{ID: "fidelity/cache/flush", Outcome: NotMeasured, Message: "needs ASSAY_DISRUPT=1"},
 			{ID: "fidelity/window/tail", Outcome: Error, Message: "connection reset"},
@@ -77,11 +90,20 @@ func sampleFinding(id, class string, state State, answer string, sentences int) 
 		Case: id, Class: class, State: state,
 		Claim: "the needle MUST be answered exactly at every depth", Got: answer, Expected: "841736",
 		Shape: "1 of 35 cells, last digit only", Likely: "coarse KV   (rivals: tie at the last digit)",
-		Prompt: text + "The magic number of Corvin is 841736. " + text + "What is the magic number of Corvin?", Answer: answer,
+		Prompt:  text + "The magic number of Corvin is 841736. " + text + "What is the magic number of Corvin?",
+		Answer:  answer,
 		Request: "artifacts/run/requests/0042.json",
-		Curl:    "curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d @artifacts/run/requests/0042.json",
-		Again:   "go test ./fidelity -count=1 -run '^TestRecall$/^4096$/^0.00$'",
-		Margins: []Margin{{"8", 6.4, new(6.5)}, {"4", 5.1, new(5.2)}, {"1", 4.4, new(4.4)}, {"7", 7.0, new(7.1)}, {"3", 3.3, new(3.2)}, {"6", -0.31, new(1.2)}},
+		Curl: "curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d " +
+			"@artifacts/run/requests/0042.json",
+		Again: "go test ./fidelity -count=1 -run '^TestRecall$/^4096$/^0.00$'",
+		Margins: []Margin{
+			{"8", 6.4, new(6.5)},
+			{"4", 5.1, new(5.2)},
+			{"1", 4.4, new(4.4)},
+			{"7", 7.0, new(7.1)},
+			{"3", 3.3, new(3.2)},
+			{"6", -0.31, new(1.2)},
+		},
 	}
 }
 
@@ -108,7 +130,8 @@ func failingRun() Run {
 			c.State, c.Class = Lost, []string{"invented", "other-needle", "denial"}[(i+j)%3]
 			c.Margin = new(-2.5 - 0.8*float64((i*j)%4))
 			f := sampleFinding(c.Case, c.Class, Lost, fmt.Sprintf("%06d", 104729*(i+j)), 20*j)
-			f.Shape, f.Likely = "23 of 23 cells beyond 256 tokens, tail copies survive", "sparse far path   (rivals: sliding window on all layers)"
+			f.Shape, f.Likely = "23 of 23 cells beyond 256 tokens, tail copies survive",
+				"sparse far path   (rivals: sliding window on all layers)"
 			r.Findings = append(r.Findings, f)
 			r.Cases = append(r.Cases, Case{ID: c.Case, Outcome: Fail, Type: c.Class, Message: "want 841736, got " + f.Got})
 		}
@@ -116,12 +139,24 @@ func failingRun() Run {
 	r.Facts = []Fact{
 		{Label: "window", Text: "tail 4/4 · just inside 0/4 · start 0/4 · repeated x8 4/4 · short 4/4"},
 		{Label: "diagnosis", Text: "sparse far path: selection or its scores", Sub: []Fact{
-			{Label: "evidence", Text: "cliff 2,048 ± 16 = index_topk 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · verbatim cue 8/8, paraphrase 0/8\n" +
-				"prompt_tokens exact · cold = warm · alone = 4 at once · no mod-4 pattern"},
+			{
+				Label: "evidence",
+				Text: "cliff 2,048 ± 16 = index_topk 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · verbatim cue 8/8, " +
+					"paraphrase 0/8\n" +
+					"prompt_tokens exact · cold = warm · alone = 4 at once · no mod-4 pattern",
+			},
 			{Label: "rivals", Text: "sliding window on all layers (excluded by x8 without a tail copy)"},
-			{Label: "next", Text: "SGLang: --enable-return-indexer-topk, then see whether the needle's block is selected; or bf16 index keys for one run"},
+			{
+				Label: "next",
+				Text: "SGLang: --enable-return-indexer-topk, then see whether the needle's block is selected; or bf16 index " +
+					"keys for one run",
+			},
 		}},
-		{Label: "suspects", Text: "mhc-bf16 cleared (numerics: recall unchanged, rho 0.4 under tf32) · mma-decode not exercised in prefill · triton-indexer implicated (extend phase)"},
+		{
+			Label: "suspects",
+			Text: "mhc-bf16 cleared (numerics: recall unchanged, rho 0.4 under tf32) · mma-decode not exercised in prefill " +
+				"· triton-indexer implicated (extend phase)",
+		},
 	}
 	r.Capabilities = append(r.Capabilities, Capability{Name: "cache_salt", Value: "ignored", Missing: true})
 	r.Verdict = Verdict{Code: 1, Text: "REGRESSED  far recall: 40 of 40 lost (golden 40/40), p < 1e-9"}

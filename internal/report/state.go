@@ -78,7 +78,8 @@ func (s State) sgr() string {
 // Rank orders states from best to worst: 0 is Exact, Unmeasured comes last.
 func (s State) Rank() int { return slices.Index(States(), s.Known()) }
 
-// StateOf maps an answer class, as package needle names them, to its state. A class that it does not know is Unmeasured.
+// StateOf maps an answer class, as package needle names them, to its state. A class that it does not know is
+// Unmeasured.
 func StateOf(class string) State {
 	switch class {
 	case "exact":

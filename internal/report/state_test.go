@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/internal/needle"
 )
 
-// TestStateOfEveryClass: a class that counts as a trial has a state of its own, one that does not is unmeasured, and only
-// a hit is exact. Both questions are answered by package needle.
+// TestStateOfEveryClass: a class that counts as a trial has a state of its own, one that does not is unmeasured, and
+// only a hit is exact. Both questions are answered by package needle.
 func TestStateOfEveryClass(t *testing.T) {
 	for _, c := range needle.Classes() {
 		s := StateOf(string(c))
@@ -38,11 +38,19 @@ func TestPartialInHeatMap(t *testing.T) {
    a      %s     %s
    %s exact  %s near miss  %s partial  %s lost  %s unmeasured
 `
-	h := HeatMap{RowLabel: "d", Rows: []string{"a"}, Cols: []string{"1", "2"}, Cells: [][]Cell{{{State: Partial}, {State: Lost}}}}
+	h := HeatMap{
+		RowLabel: "d",
+		Rows:     []string{"a"},
+		Cols:     []string{"1", "2"},
+		Cells:    [][]Cell{{{State: Partial}, {State: Lost}}},
+	}
 	for _, row := range []struct {
 		ascii bool
 		signs []string
-	}{{false, []string{"◧", "□", "■", "▣", "◧", "□", "·"}}, {true, []string{"/", "x", "#", "~", "/", "x", "."}}} {
+	}{
+		{false, []string{"◧", "□", "■", "▣", "◧", "□", "·"}},
+		{true, []string{"/", "x", "#", "~", "/", "x", "."}},
+	} {
 		var b strings.Builder
 		require.NoError(t, WriteBody(&b, Run{Grids: []HeatMap{h}}, Style{ASCII: row.ascii, Width: 60}))
 		full := want

@@ -15,8 +15,9 @@ const (
 	summaryBytes    = 200 << 10
 )
 
-// Summary is the run as GitHub Markdown for the page of a job: verdict, the ten lines to copy, heat maps as text, suspects
-// and the first failing cases. Every text of others is escaped, so that it can make neither markup nor links nor images.
+// Summary is the run as GitHub Markdown for the page of a job: verdict, the ten lines to copy, heat maps as text,
+// suspects and the first failing cases. Every text of others is escaped, so that it can make neither markup nor links
+// nor images.
 func Summary(r Run) string {
 	var b strings.Builder
 	sign := map[string]string{"good": "✅", "unsure": "⚠️", "bad": "❌"}[tone(r.Verdict.Code)]
@@ -35,7 +36,8 @@ func Summary(r Run) string {
 	if len(r.Suspects) > 0 {
 		b.WriteString("| suspect | state | evidence | next |\n|---|---|---|---|\n")
 		for _, s := range r.Suspects {
-			fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", markdown(s.Name), s.State.Known(), markdown(strings.Join(s.Evidence, "; ")), markdown(s.Next))
+			fmt.Fprintf(&b, "| %s | **%s** | %s | %s |\n", markdown(s.Name), s.State.Known(),
+				markdown(strings.Join(s.Evidence, "; ")), markdown(s.Next))
 		}
 		b.WriteString("\n")
 	}

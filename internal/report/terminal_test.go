@@ -22,7 +22,8 @@ func screen(t *testing.T, r Run, s Style) string {
 
 // TestTerminalExemplar compares with the exemplar of the main job, typed by hand.
 func TestTerminalExemplar(t *testing.T) {
-	const want = `assay  embedded nano-v4 (fp32)          your own server: OPENAI_BASE_URL=http://host:port go tool mage live
+	const want = `assay  embedded nano-v4 (fp32)          your own server: OPENAI_BASE_URL=http://host:port go tool ` +
+		`mage live
 pre-flight   chat ok · completions ok · logprobs 20 · tokenize ok · cached_tokens ok · cache_salt ok · window 8192
 plan         35 grid cells + 20 window + 24 cache; 97k prompt tokens; about 65 s on 2 cores
 
@@ -48,11 +49,14 @@ verdict      no fault found
 // TestTerminalFault compares the part below the heat map with the fault's exemplar.
 func TestTerminalFault(t *testing.T) {
 	const want = `diagnosis    sparse far path: selection or its scores
-             evidence  cliff 2,048 ± 16 = index_topk 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · verbatim cue 8/8, paraphrase 0/8
+             evidence  cliff 2,048 ± 16 = index_topk 512 x ratio 4 · tail 8/8 · repeated x8 8/8 · verbatim ` +
+		`cue 8/8, paraphrase 0/8
                        prompt_tokens exact · cold = warm · alone = 4 at once · no mod-4 pattern
              rivals    sliding window on all layers (excluded by x8 without a tail copy)
-             next      SGLang: --enable-return-indexer-topk, then see whether the needle's block is selected; or bf16 index keys for one run
-suspects     mhc-bf16 cleared (numerics: recall unchanged, rho 0.4 under tf32) · mma-decode not exercised in prefill · triton-indexer implicated (extend phase)
+             next      SGLang: --enable-return-indexer-topk, then see whether the needle's block is selected; or ` +
+		`bf16 index keys for one run
+suspects     mhc-bf16 cleared (numerics: recall unchanged, rho 0.4 under tf32) · mma-decode not exercised in ` +
+		`prefill · triton-indexer implicated (extend phase)
 verdict      REGRESSED  far recall: 40 of 40 lost (golden 40/40), p < 1e-9
 `
 	r := failingRun()
@@ -74,7 +78,8 @@ func TestFindingText(t *testing.T) {
     shape    1 of 35 cells, last digit only
     likely   coarse KV   (rivals: tie at the last digit)
     request  artifacts/run/requests/0042.json
-    curl     curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d @artifacts/run/requests/0042.json
+    curl     curl -sS http://127.0.0.1:8088/v1/completions -H 'Content-Type: application/json' -d ` +
+		`@artifacts/run/requests/0042.json
     again    go test ./fidelity -count=1 -run '^TestRecall$/^4096$/^0.00$'
 `
 	f := sampleFinding("fidelity/recall/4096/0.00", "near-miss", NearMiss, "841730", 1)
@@ -186,7 +191,12 @@ func gridOf(rows, cols int) HeatMap {
 		h.Rows = append(h.Rows, fmt.Sprintf("%.2f", float64(r)/20))
 		var row []Cell
 		for c := range cols {
-			row = append(row, Cell{Case: fmt.Sprintf("c/%d/%d", r, c), Class: "exact", State: Exact, Margin: new(float64(r - c))})
+			row = append(row, Cell{
+				Case:   fmt.Sprintf("c/%d/%d", r, c),
+				Class:  "exact",
+				State:  Exact,
+				Margin: new(float64(r - c)),
+			})
 		}
 		h.Cells = append(h.Cells, row)
 	}
@@ -200,7 +210,8 @@ func TestTerminalHostile(t *testing.T) {
 			t.Errorf("%q reached the terminal", bad)
 		}
 	}
-	if last := strings.Split(strings.TrimSuffix(text, "\n"), "\n"); !strings.HasPrefix(last[len(last)-1], "verdict      ") {
+	if last := strings.Split(strings.TrimSuffix(text, "\n"), "\n"); !strings.HasPrefix(last[len(last)-1],
+		"verdict      ") {
 		t.Errorf("last line is %q, want the verdict", last[len(last)-1])
 	}
 }

@@ -54,7 +54,8 @@ func TestWriteAllOneBlocked(t *testing.T) {
 func TestWriteAllNoFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	if err := WriteAll(filepath.Join(file, "run"), Run{}, nil); err == nil || !strings.Contains(err.Error(), "making the report folder") {
+	if err := WriteAll(filepath.Join(file, "run"), Run{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "making the report folder") {
 		t.Errorf("error %v", err)
 	}
 }

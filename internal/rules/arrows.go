@@ -55,13 +55,15 @@ func Arrows(imports map[string][]string) []string {
 		}
 		if strings.HasPrefix(rel, "internal/") {
 			if _, known := levels[internalName(rel)]; !known {
-				out = append(out, fmt.Sprintf("%s has no level in the table of internal packages (internal/rules/arrows.go): give it one", rel))
+				out = append(out, fmt.Sprintf("%s has no level in the table of internal packages (internal/rules/arrows.go): "+
+					"give it one", rel))
 				continue
 			}
 		}
 		name, r, known := roomOf(rel)
 		if !known {
-			out = append(out, fmt.Sprintf("%s lies in no room of the architecture: put it into one, or add a room to the table", rel))
+			out = append(out, fmt.Sprintf("%s lies in no room of the architecture: put it into one, or add a room to the table",
+				rel))
 			continue
 		}
 		for _, imp := range slices.Sorted(slices.Values(imports[pkg])) {
@@ -91,7 +93,8 @@ func refused(rel, imp string, r room) string {
 	case !slices.ContainsFunc(r.module, func(p string) bool { return to == p || strings.HasPrefix(to, p+"/") }):
 		return "the arrow points the wrong way"
 	case strings.HasPrefix(rel, "internal/") && strings.HasPrefix(to, "internal/"):
-		if from, into := levels[internalName(rel)], levels[internalName(to)]; into >= from && internalName(rel) != internalName(to) {
+		if from, into := levels[internalName(rel)],
+			levels[internalName(to)]; into >= from && internalName(rel) != internalName(to) {
 			return fmt.Sprintf("internal packages import downwards only, and level %d is not below level %d", into, from)
 		}
 	}
@@ -128,7 +131,8 @@ func TestBinaries(deps map[string][]string) []string {
 		})
 		if strings.HasSuffix(bin, ".test") && !depends {
 			rel, _ := inModule(strings.TrimSuffix(bin, ".test"))
-			out = append(out, fmt.Sprintf(`the tests of %s do not import internal/golden: add a golden_test.go with a blank import, so that "go test ./... -update" works`, rel))
+			out = append(out, fmt.Sprintf(`the tests of %s do not import internal/golden: add a golden_test.go with a blank `+
+				`import, so that "go test ./... -update" works`, rel))
 		}
 	}
 	return out

@@ -30,8 +30,8 @@ func Lengths(files Files) []string {
 	return out
 }
 
-// foreign are fragments of paths and hosts that mean something only where this was written. They are split here, so that
-// this file does not break its own rule.
+// foreign are fragments of paths and hosts that mean something only where this was written. They are split here, so
+// that this file does not break its own rule.
 var foreign = []string{
 	".." + "/shared", "/work" + "/main", "/work" + "/shared", "/work" + "/.library", "/tmp" + "/plan", "/root" + "/go",
 	"proxy.golang" + ".org", "pypi" + ".org", "files.pythonhosted" + ".org", "registry.npmjs" + ".org",
@@ -59,7 +59,10 @@ var banned = []struct {
 	inTests bool
 	why     string
 }{
-	{regexp.MustCompile(`\.In(Delta|Epsilon)(f|Slice|MapValues|SliceWithError)?\(`), true, "compare numbers by a named rule with a derivation"},
+	{
+		regexp.MustCompile(`\.In(Delta|Epsilon)(f|Slice|MapValues|SliceWithError)?\(`), true,
+		"compare numbers by a named rule with a derivation",
+	},
 	{regexp.MustCompile(`\btime\.Sleep\(`), false, "wait for an event or a context instead"},
 	{regexp.MustCompile(`^\s*panic\(`), false, "library code returns errors"},
 }

@@ -32,7 +32,8 @@ func OrphanGoldens(files Files, families []string) []string {
 		case len(matching) == 0:
 			out = append(out, fmt.Sprintf("goldens/README.md lists %q, and there is no such golden", pattern))
 		case !hasTest(files, pkg, test):
-			out = append(out, fmt.Sprintf("goldens/README.md says that %s of ./%s owns %q, and there is no such test", test, pkg, pattern))
+			out = append(out, fmt.Sprintf("goldens/README.md says that %s of ./%s owns %q, and there is no such test", test, pkg,
+				pattern))
 		default:
 			for _, f := range matching {
 				named[f] = true
@@ -42,7 +43,8 @@ func OrphanGoldens(files Files, families []string) []string {
 	for _, family := range families {
 		owned := named[family] || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(family, p) })
 		if !owned {
-			out = append(out, fmt.Sprintf("goldens/%s.json belongs to no test: no Go file names it and no row of goldens/README.md does; remove the file, or add a row", family))
+			out = append(out, fmt.Sprintf("goldens/%s.json belongs to no test: no Go file names it and no row of "+
+				"goldens/README.md does; remove the file, or add a row", family))
 		}
 	}
 	return out

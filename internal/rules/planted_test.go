@@ -81,23 +81,27 @@ func TestPlantedFiles(t *testing.T) {
 		path, text string
 		want       string
 	}{
-		"400 lines":                {Lengths, "a.go", long, ""},
-		"401 lines":                {Lengths, "a.go", long + "\n", "401 lines"},
-		"a long page":              {Lengths, "a.md", long + long, ""},
-		"another folder":           {Foreign, "README.md", "see .." + "/shared/design", "README.md:1"},
-		"a registry":               {Foreign, "a.go", "\n\"https://proxy." + "golang.org\"", "a.go:2"},
-		"a module path":            {Foreign, "a.go", `"golang.org/x/term"`, ""},
-		"InDelta in a test":        {Banned, "a_test.go", "\tassert.In" + "Delta(t, 1, 2, 3)", "named rule"},
-		"InEpsilonSlice":           {Banned, "a_test.go", "\tassert.In" + "EpsilonSlice(t, 1, 2, 3)", "named rule"},
-		"assert.Equal":             {Banned, "a_test.go", "\tassert.Equal(t, 1, 2)", ""},
-		"sleep":                    {Banned, "a.go", "\ttime.Sleep(1)", "wait for an event"},
-		"sleep in a test":          {Banned, "a_test.go", "\ttime.Sleep(1)", ""},
-		"panic":                    {Banned, "a.go", "\tpanic(err)", "returns errors"},
-		"panic in a sentence":      {Banned, "a.go", "// it may panic(x) here", ""},
-		"kernels":                  {KernelsPackage, "kernels_test/doc.go", "// Doc.\npackage kernels\n", ""},
-		"kernels_test":             {KernelsPackage, "kernels_test/doc.go", "package kernels_test\n", "must say package kernels"},
-		"kernels_test in a test":   {KernelsPackage, "kernels_test/a_test.go", "package kernels_test\n", ""},
-		"kernels in a test":        {KernelsPackage, "kernels_test/a_test.go", "package kernels\n", "must say package kernels_test"},
+		"400 lines":           {Lengths, "a.go", long, ""},
+		"401 lines":           {Lengths, "a.go", long + "\n", "401 lines"},
+		"a long page":         {Lengths, "a.md", long + long, ""},
+		"another folder":      {Foreign, "README.md", "see .." + "/shared/design", "README.md:1"},
+		"a registry":          {Foreign, "a.go", "\n\"https://proxy." + "golang.org\"", "a.go:2"},
+		"a module path":       {Foreign, "a.go", `"golang.org/x/term"`, ""},
+		"InDelta in a test":   {Banned, "a_test.go", "\tassert.In" + "Delta(t, 1, 2, 3)", "named rule"},
+		"InEpsilonSlice":      {Banned, "a_test.go", "\tassert.In" + "EpsilonSlice(t, 1, 2, 3)", "named rule"},
+		"assert.Equal":        {Banned, "a_test.go", "\tassert.Equal(t, 1, 2)", ""},
+		"sleep":               {Banned, "a.go", "\ttime.Sleep(1)", "wait for an event"},
+		"sleep in a test":     {Banned, "a_test.go", "\ttime.Sleep(1)", ""},
+		"panic":               {Banned, "a.go", "\tpanic(err)", "returns errors"},
+		"panic in a sentence": {Banned, "a.go", "// it may panic(x) here", ""},
+		"kernels":             {KernelsPackage, "kernels_test/doc.go", "// Doc.\npackage kernels\n", ""},
+		"kernels_test": {
+			KernelsPackage, "kernels_test/doc.go", "package kernels_test\n", "must say package kernels",
+		},
+		"kernels_test in a test": {KernelsPackage, "kernels_test/a_test.go", "package kernels_test\n", ""},
+		"kernels in a test": {
+			KernelsPackage, "kernels_test/a_test.go", "package kernels\n", "must say package kernels_test",
+		},
 		"no clause":                {KernelsPackage, "kernels_test/a.go", "", "must say package kernels"},
 		"another folder's package": {KernelsPackage, "kernels_test/sub/a.go", "package sub\n", ""},
 	} {
@@ -139,18 +143,25 @@ func TestPlantedOrphans(t *testing.T) {
 			expect(t, OrphanGoldens(Files{"numerics/a_test.go": row.source}, []string{"numerics/mhc-mix"}), row.want)
 		})
 	}
-	expect(t, OrphanGoldens(Files{"internal/golden/a_test.go": `"numerics/mhc-mix"`}, []string{"numerics/mhc-mix"}), "belongs to no test")
+	expect(t, OrphanGoldens(Files{"internal/golden/a_test.go": `"numerics/mhc-mix"`}, []string{"numerics/mhc-mix"}),
+		"belongs to no test")
 	for name, row := range map[string]struct{ readme, want string }{
-		"a row":                 {"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n", ""},
-		"a row without a test":  {"| `numerics/mhc-mix` | `./numerics` | `TestMax` | rho |\n", "no such test"},
-		"a test elsewhere":      {"| `numerics/mhc-mix` | `./oracle` | `TestMix` | rho |\n", "no such test"},
-		"a row without a file":  {"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n| `numerics/old` | `./numerics` | `TestMix` |\n", "no such golden"},
+		"a row":                {"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n", ""},
+		"a row without a test": {"| `numerics/mhc-mix` | `./numerics` | `TestMax` | rho |\n", "no such test"},
+		"a test elsewhere":     {"| `numerics/mhc-mix` | `./oracle` | `TestMix` | rho |\n", "no such test"},
+		"a row without a file": {
+			"| `numerics/mhc-mix` | `./numerics` | `TestMix` | rho |\n| `numerics/old` | `./numerics` | `TestMix` |\n",
+			"no such golden",
+		},
 		"a pattern":             {"| `numerics/*-mix` | `./numerics` | `TestMix` | rho |\n", ""},
 		"another pillar's star": {"| `oracle/*` | `./numerics` | `TestMix` | rho |\n", "no such golden"},
 		"named outside a table": {"`numerics/mhc-mix`\n", "belongs to no test"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := OrphanGoldens(Files{"goldens/README.md": row.readme, "numerics/a_test.go": "package x\n\nfunc TestMix(t *testing.T) {"}, []string{"numerics/mhc-mix"})
+			got := OrphanGoldens(Files{
+				"goldens/README.md":  row.readme,
+				"numerics/a_test.go": "package x\n\nfunc TestMix(t *testing.T) {",
+			}, []string{"numerics/mhc-mix"})
 			if len(got) == 2 && strings.Contains(got[1], "belongs to no test") {
 				got = got[:1] // the row is wrong, so the file has no owner besides
 			}

@@ -120,7 +120,8 @@ func TestEveryTestBinaryUnderstandsUpdate(t *testing.T) {
 func TestFileRules(t *testing.T) {
 	files := repository(t)
 	for name, rule := range map[string]func(Files) []string{
-		"length": Lengths, "foreign paths": Foreign, "banned calls": Banned, "kernels package": KernelsPackage, "suite.Main": Mains,
+		"length": Lengths, "foreign paths": Foreign, "banned calls": Banned, "kernels package": KernelsPackage,
+		"suite.Main": Mains,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, rule(files)) })
 	}

@@ -14,13 +14,15 @@ var variable = regexp.MustCompile(`\bASSAY_[A-Z][A-Z_]*[A-Z]\b`)
 func Variables(files Files, table []string) []string {
 	var out []string
 	for _, p := range files.sorted("") {
-		if strings.HasSuffix(p, "_test.go") && (strings.HasPrefix(p, "internal/suite/") || strings.HasPrefix(p, "internal/rules/")) {
+		if strings.HasSuffix(p, "_test.go") &&
+			(strings.HasPrefix(p, "internal/suite/") || strings.HasPrefix(p, "internal/rules/")) {
 			continue
 		}
 		for n, line := range strings.Split(files[p], "\n") {
 			for _, name := range variable.FindAllString(line, -1) {
 				if !slices.Contains(table, name) {
-					out = append(out, fmt.Sprintf("%s:%d mentions %s, which is not in the table of internal/suite/env.go", p, n+1, name))
+					out = append(out, fmt.Sprintf("%s:%d mentions %s, which is not in the table of internal/suite/env.go", p, n+1,
+						name))
 				}
 			}
 		}

@@ -14,8 +14,8 @@ type block struct {
 	host, bad bool
 }
 
-// textbook is the cache's rule without its indices: what is looked up or inserted is new, and where the device is too full
-// blocks of the oldest use leave together until it is three quarters full; those of the last insertion stay.
+// textbook is the cache's rule without its indices: what is looked up or inserted is new, and where the device is too
+// full blocks of the oldest use leave together until it is three quarters full; those of the last insertion stay.
 type textbook struct {
 	size  int
 	host  bool

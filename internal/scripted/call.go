@@ -161,7 +161,10 @@ func (c *call) otherRequest(a *armed) {
 		c.out = old
 		return
 	}
-	c.out = answer{sure: 1, text: "The meeting is moved to Thursday. " + prose(16, func() float64 { return unit(c.next(a)) })}
+	c.out = answer{
+		sure: 1,
+		text: "The meeting is moved to Thursday. " + prose(16, func() float64 { return unit(c.next(a)) }),
+	}
 }
 
 // loopFrom keeps n tokens and repeats the last six up to the cap.

@@ -15,17 +15,33 @@ type condition struct {
 var conditions = map[string]condition{
 	"prompt-over": {"the prompt is longer than %s tokens", func(_ *armed, c *call, v int) bool { return c.sent > v }},
 	"prompt-from": {"the prompt has %s tokens or more", func(_ *armed, c *call, v int) bool { return c.sent >= v }},
-	"selection": {"the prompt is longer than the selected blocks (%s x ratio) tokens", func(a *armed, c *call, v int) bool {
-		return c.sent > v*a.par["ratio"]
-	}},
-	"computed-over": {"more than %s tokens are computed, not cached", func(_ *armed, c *call, v int) bool { return c.p.n()-c.hit.tokens > v }},
+	"selection": {
+		"the prompt is longer than the selected blocks (%s x ratio) tokens", func(a *armed, c *call, v int) bool {
+			return c.sent > v*a.par["ratio"]
+		},
+	},
+	"computed-over": {
+		"more than %s tokens are computed, not cached", func(_ *armed, c *call, v int) bool {
+			return c.p.n()-c.hit.tokens > v
+		},
+	},
 	"residue": {"the prompt's length is residue modulo %s", func(a *armed, c *call, v int) bool {
 		return c.sent%v == a.par["residue"]
 	}},
-	"hit":      {"at least %s tokens come from the prefix cache", func(_ *armed, c *call, v int) bool { return c.hit.tokens >= v }},
-	"whole":    {"at most a page is left to compute", func(_ *armed, c *call, _ int) bool { return c.hit.tokens > 0 && c.p.n()-c.hit.tokens <= blockTokens }},
-	"restored": {"pages come back from the host tier, or did before", func(_ *armed, c *call, _ int) bool { return c.hit.restored || c.hit.bad }},
-	"active":   {"%s requests or more are in flight", func(_ *armed, c *call, v int) bool { return len(c.peers)+1 >= v }},
+	"hit": {
+		"at least %s tokens come from the prefix cache", func(_ *armed, c *call, v int) bool { return c.hit.tokens >= v },
+	},
+	"whole": {
+		"at most a page is left to compute", func(_ *armed, c *call, _ int) bool {
+			return c.hit.tokens > 0 && c.p.n()-c.hit.tokens <= blockTokens
+		},
+	},
+	"restored": {
+		"pages come back from the host tier, or did before", func(_ *armed, c *call, _ int) bool {
+			return c.hit.restored || c.hit.bad
+		},
+	},
+	"active": {"%s requests or more are in flight", func(_ *armed, c *call, v int) bool { return len(c.peers)+1 >= v }},
 	"band": {"%s to twice as many requests are in flight", func(_ *armed, c *call, v int) bool {
 		return len(c.peers)+1 >= v && len(c.peers)+1 <= 2*v
 	}},
@@ -61,16 +77,24 @@ var conditions = map[string]condition{
 		on, given := c.r.thinking()
 		return on || !given
 	}},
-	"omitted": {"the request leaves temperature out", func(_ *armed, c *call, _ int) bool { return c.r.Temperature == nil }},
-	"turns":   {"the chat has %s user turns or more", func(_ *armed, c *call, v int) bool { return c.p == nil || c.p.turns >= v }},
-	"open": {"an assistant turn opens a thought and does not close it, or was cut in it", func(_ *armed, c *call, _ int) bool {
-		return openTurn(c.r) >= 0
-	}},
+	"omitted": {
+		"the request leaves temperature out", func(_ *armed, c *call, _ int) bool { return c.r.Temperature == nil },
+	},
+	"turns": {
+		"the chat has %s user turns or more", func(_ *armed, c *call, v int) bool { return c.p == nil || c.p.turns >= v },
+	},
+	"open": {
+		"an assistant turn opens a thought and does not close it, or was cut in it", func(_ *armed, c *call, _ int) bool {
+			return openTurn(c.r) >= 0
+		},
+	},
 	"output": {"the answer is longer than %s tokens", func(_ *armed, c *call, v int) bool { return c.length() > v }},
 	"short":  {"the answer is short", func(_ *armed, c *call, _ int) bool { return c.length() <= 32 }},
-	"output-or-load": {"the answer is longer than 100 tokens, or %s requests or more are in flight", func(_ *armed, c *call, v int) bool {
-		return c.length() > 100 || len(c.peers)+1 >= v
-	}},
+	"output-or-load": {
+		"the answer is longer than 100 tokens, or %s requests or more are in flight", func(_ *armed, c *call, v int) bool {
+			return c.length() > 100 || len(c.peers)+1 >= v
+		},
+	},
 	"chance": {"with %s %% chance", func(a *armed, c *call, v int) bool { return a.roll(c, "chance")*100 < float64(v) }},
 	"mixed": {"the requests in flight ask for unequal lengths", func(_ *armed, c *call, _ int) bool {
 		for _, p := range c.peers {

@@ -105,8 +105,9 @@ func continueUser(a *armed, c *call) {
 }
 
 // selectSparse models the choice of far text by likeness with the question. A sentence that shares a run of six words
-// or more with it is found in 19 of 20 cases (a verbatim cue), any other by a lottery of one in five (nearly
-// one in two for each of four and more copies, so that eight are found), and one that shares no two words never, if it holds a number.
+// or more with it is found in 19 of 20 cases (a verbatim cue), any other by a lottery of one in five (nearly one in two
+// for each of four and more copies, so that eight are found), and one that shares no two words never, if it holds a
+// number.
 func selectSparse(a *armed, c *call) {
 	p := c.p
 	from := p.n() - a.par["local"]
@@ -243,7 +244,8 @@ func coarse(a *armed, c *call) {
 			continue
 		}
 		c.sure *= math.Max(0.3, 1-d/8192)
-		if unit(mix(hash64(a.ID, f.value)^mix(a.seed^c.key^uint64(i)))) < math.Pow(math.Min(0.85, d/float64(a.par["scale"])), float64(max(1, f.copies))) {
+		if unit(mix(hash64(a.ID, f.value)^mix(a.seed^c.key^uint64(i)))) <
+			math.Pow(math.Min(0.85, d/float64(a.par["scale"])), float64(max(1, f.copies))) {
 			c.out.text = strings.Replace(c.out.text, f.value, garble(f.value, hash64(a.ID, f.value)), 1)
 		}
 	}

@@ -29,7 +29,8 @@ func speculate(a *armed, c *call) {
 	}
 }
 
-var scripts = strings.Fields("привет система данные время 数据 系统 时间 模型 שלום מערכת नमस्ते समय γεια σύστημα")
+var scripts = strings.Fields("привет система данные время 数据 系统 时间 模型 " +
+	"שלום מערכת नमस्ते समय γεια σύστημα")
 
 // sprinkle replaces words at the drawn rate, at least one.
 func sprinkle(a *armed, c *call) {
@@ -127,7 +128,11 @@ func firstHalf(_ *armed, c *call) {
 		return
 	}
 	r := spans[min(len(spans)-1, len(spans)/4)]
-	c.out = answer{sure: 1, text: "You write that " + strings.TrimSpace(c.p.slice(r[0], min(r[1], r[0]+40))) + " That is an interesting thought, and it can be followed further."}
+	c.out = answer{
+		sure: 1,
+		text: "You write that " + strings.TrimSpace(c.p.slice(r[0], min(r[1], r[0]+40))) +
+			" That is an interesting thought, and it can be followed further.",
+	}
 }
 
 // junk is text without sense in one of three styles.

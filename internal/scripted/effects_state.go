@@ -14,7 +14,10 @@ func forgetPrefix(a *armed, c *call) {
 
 // junkSay replaces the answer by junk from its first token.
 func junkSay(a *armed, c *call) {
-	c.out = answer{sure: c.out.sure, text: junk(a.word("variant"), func(i int) float64 { return a.fixed(c, string(rune('a'+i))) }, 24)}
+	c.out = answer{
+		sure: c.out.sure,
+		text: junk(a.word("variant"), func(i int) float64 { return a.fixed(c, string(rune('a'+i))) }, 24),
+	}
 	if c.out.text == "" {
 		c.out.finish = "stop"
 	}
@@ -57,7 +60,10 @@ func poison(a *armed, c *call) {
 	if !c.e.poisoned(c.prefixKey(a.par["hit"]), a.roll(c, "poison")*100 < float64(a.par["percent"])) {
 		return
 	}
-	c.out = answer{sure: 1, text: junk(a.word("variant"), func(i int) float64 { return a.fixed(c, string(rune('a'+i))) }, 24)}
+	c.out = answer{
+		sure: 1,
+		text: junk(a.word("variant"), func(i int) float64 { return a.fixed(c, string(rune('a'+i))) }, 24),
+	}
 }
 
 func crossTalk(a *armed, c *call) {

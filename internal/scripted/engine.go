@@ -25,7 +25,8 @@ const (
 func Controls() map[string]string {
 	return map[string]string{
 		Healthy: "everything is right", WeakModel: "a model that misses one fact in five at any length",
-		SlowPrefill: "prefill takes ten times as long, with comment lines meanwhile", Strict400: "unknown fields and empty assistant turns are refused",
+		SlowPrefill: "prefill takes ten times as long, with comment lines meanwhile",
+		Strict400:   "unknown fields and empty assistant turns are refused",
 		BenignNoise: "FK30: wording differs in company", ThinkingBudget: "FK41: long thoughts before every answer",
 	}
 }
@@ -90,10 +91,12 @@ func New(o Options) (*Engine, error) {
 		o.Control = Healthy
 	}
 	if _, ok := Controls()[o.Control]; !ok {
-		return nil, fmt.Errorf("scripted control %q is unknown: use %s, %s, %s, %s, %s or %s", o.Control, Healthy, WeakModel, SlowPrefill, Strict400, BenignNoise, ThinkingBudget)
+		return nil, fmt.Errorf("scripted control %q is unknown: use %s, %s, %s, %s, %s or %s", o.Control, Healthy, WeakModel,
+			SlowPrefill, Strict400, BenignNoise, ThinkingBudget)
 	}
 	if o.Window < 64 || o.Pool < 0 || o.Pace < 0 || o.Gather < 0 {
-		return nil, fmt.Errorf("scripted engine: window %d must be at least 64, pool %d, pace %v and gather %v not negative", o.Window, o.Pool, o.Pace, o.Gather)
+		return nil, fmt.Errorf("scripted engine: window %d must be at least 64, pool %d, pace %v and gather %v not negative",
+			o.Window, o.Pool, o.Pace, o.Gather)
 	}
 	names := slices.Clone(o.Faults)
 	switch o.Control {

@@ -22,7 +22,8 @@ func TestCatalogue(t *testing.T) {
 		if want := fmt.Sprintf("FK%02d", i+1); k.ID != want {
 			t.Errorf("kind %d is %s, want %s", i, k.ID, want)
 		}
-		if slugs[k.Slug] || !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(k.Slug) || k.Class == "" || k.Effect == "" || k.Trigger == "" {
+		if slugs[k.Slug] || !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(k.Slug) || k.Class == "" || k.Effect == "" ||
+			k.Trigger == "" {
 			t.Errorf("%s: slug %q twice, no slug, or a field is empty", k.ID, k.Slug)
 		}
 		slugs[k.Slug] = true
@@ -52,10 +53,13 @@ func TestCatalogue(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for name, o := range map[string]scripted.Options{
-		"is unknown":         {Faults: []string{"gremlins"}},
-		"named twice":        {Faults: []string{"head-cut", "FK01"}},
-		"no parameter":       {Faults: []string{"head-cut"}, Params: map[string]scripted.Params{"head-cut": {"x": 1}}},
-		"out of range":       {Faults: []string{"junk-cliff"}, Params: map[string]scripted.Params{"junk-cliff": {"variant": 9}}},
+		"is unknown":   {Faults: []string{"gremlins"}},
+		"named twice":  {Faults: []string{"head-cut", "FK01"}},
+		"no parameter": {Faults: []string{"head-cut"}, Params: map[string]scripted.Params{"head-cut": {"x": 1}}},
+		"out of range": {
+			Faults: []string{"junk-cliff"},
+			Params: map[string]scripted.Params{"junk-cliff": {"variant": 9}},
+		},
 		"is 0, out of range": {Faults: []string{"phase"}, Params: map[string]scripted.Params{"phase": {"modulus": 0}}},
 		"not among":          {Params: map[string]scripted.Params{"head-cut": {"limit": 1}}},
 		"control \"odd\"":    {Control: "odd"},
@@ -72,7 +76,11 @@ func TestEveryPairServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ks := scripted.Kinds()
 		body := with(with(user(sized(500, 0.3, "p")), "tools", saveTool), "stream", true)
-		chat := chatOf(say("user", "The code for Quito is 55120."), obj{"role": "assistant", "content": "<think>open", "reasoning_content": "x"},
+		chat := chatOf(say("user", "The code for Quito is 55120."), obj{
+			"role":              "assistant",
+			"content":           "<think>open",
+			"reasoning_content": "x",
+		},
 			say("system", "Late."), say("user", facts+fill(1100, "q")+"Write 40 words, then the code for Quito."))
 		for i := range ks {
 			for j := range i {
@@ -94,7 +102,10 @@ func TestEveryPairServes(t *testing.T) {
 
 // Two faults must both show: neither hides behind the other's trigger.
 func TestTwoFaultsBothShow(t *testing.T) {
-	o := scripted.Options{Faults: []string{"head-cut", "warm-forgets"}, Params: map[string]scripted.Params{"head-cut": {"limit": 2048}}}
+	o := scripted.Options{
+		Faults: []string{"head-cut", "warm-forgets"},
+		Params: map[string]scripted.Params{"head-cut": {"limit": 2048}},
+	}
 	c := client(engine(t, o))
 	if r := ask(t, c, user(sized(3000, 0, "a"))); r.prompt != 1026 || strings.Contains(r.text, "48213") {
 		t.Errorf("head-cut: %+v", r)
@@ -123,7 +134,8 @@ func TestControls(t *testing.T) {
 			t.Errorf("healthy: %d of 50 at %d tokens", n, length)
 		}
 		// Binomial(200, 0.8): 1 in 10,000 leaves 137 to 181.
-		if n := recalled(client(engine(t, scripted.Options{Control: scripted.WeakModel, Seed: 5})), 200, length); n < 137 || n > 181 {
+		if n := recalled(client(engine(t, scripted.Options{Control: scripted.WeakModel, Seed: 5})), 200, length); n < 137 ||
+			n > 181 {
 			t.Errorf("weak model: %d of 200 at %d tokens", n, length)
 		}
 	}
@@ -140,7 +152,9 @@ func TestControls(t *testing.T) {
 		t.Errorf("strict: %d, lax: %+v", a.status, b)
 	}
 	over := user(sized(40000, 0.5, "o"))
-	if a, b := ask(t, strict, over), ask(t, lax, over); a.status != http.StatusBadRequest || b.status != http.StatusBadRequest || !strings.Contains(b.raw, "maximum context length is 32768 tokens") {
+	if a, b := ask(t, strict, over),
+		ask(t, lax, over); a.status != http.StatusBadRequest || b.status != http.StatusBadRequest ||
+		!strings.Contains(b.raw, "maximum context length is 32768 tokens") {
 		t.Errorf("over the window: %s %s", a.raw, b.raw)
 	}
 }

@@ -16,8 +16,9 @@ type fact struct {
 	copies  int // statements of the same value in sight
 }
 
-var stopWords = wordSet(`what which who whom where when how the for was were are you did does do answer with only question tell give
-	from that this please there have has had your and value of is in to me my our be it its a an on at by as or not just one
+var stopWords = wordSet(`what which who whom where when how the for was were are you did does do answer with only
+	question tell give from that this please there have has had your and value of is in to me my our be it its a an ` +
+	`on at by as or not just one
 	word words nothing else exactly now again earlier above below given said told mentioned state recall name need needed
 	reply respond asked ask first second third fourth fifth sixth seventh eighth ninth tenth last latest current final
 	about text conversation message please use must remember called stands write then also no explanation number-only`)
@@ -55,7 +56,8 @@ func namesIn(q string) []string {
 			add(city)
 		}
 		rest = rest[len(w):]
-		if len(out) > 0 && strings.Contains(out[len(out)-1], " ") && strings.Contains(out[len(out)-1], strings.Trim(w, ".,?!")) {
+		if len(out) > 0 && strings.Contains(out[len(out)-1], " ") &&
+			strings.Contains(out[len(out)-1], strings.Trim(w, ".,?!")) {
 			prev = w
 			continue // the rest of a long name
 		}
@@ -80,9 +82,13 @@ func namesIn(q string) []string {
 // keysIn lists the words of a question that may stand in a fact's subject.
 func keysIn(q string, names []string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(q), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		digit := w[0] >= '0' && w[0] <= '9'
-		if len(w) < 3 && !digit || stopWords[w] || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, w) }) || slices.Contains(out, w) {
+		if len(w) < 3 && !digit || stopWords[w] || slices.ContainsFunc(names, func(n string) bool {
+			return strings.EqualFold(n, w)
+		}) || slices.Contains(out, w) {
 			continue
 		}
 		out = append(out, w)
@@ -90,7 +96,9 @@ func keysIn(q string, names []string) []string {
 	return out
 }
 
-var separators = []string{" is called ", `":"`, `": "`, `":`, " is ", " are ", " was ", " will be ", " equals ", " = ", ": ", "="}
+var separators = []string{
+	" is called ", `":"`, `": "`, `":`, " is ", " are ", " was ", " will be ", " equals ", " = ", ": ", "=",
+}
 
 // split reads a sentence as subject and value around the first separator after the byte from; a separator before it
 // counts when nothing follows.
@@ -211,7 +219,9 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func overlap(keys []string, subject string) int {
 	n := 0
-	words := strings.FieldsFunc(strings.ToLower(subject), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(subject), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	for _, k := range keys {
 		if slices.ContainsFunc(words, func(w string) bool { return w == k || w+"s" == k || w == k+"s" }) {
 			n++
@@ -268,7 +278,8 @@ func (o *oracle) described(q string, at int) []fact {
 				if !ok || strings.HasSuffix(sentence, "?") {
 					continue
 				}
-				if f := (fact{value: value, subject: subject, at: o.p.tokenAt(s.at + a), score: overlap(keys, subject)}); f.score >= best {
+				if f := (fact{value: value, subject: subject, at: o.p.tokenAt(s.at + a), score: overlap(keys, subject)}); f.score >=
+					best {
 					best = f.score
 					out = append(out, f)
 				}
@@ -280,7 +291,8 @@ func (o *oracle) described(q string, at int) []fact {
 	return out
 }
 
-var factual = regexp.MustCompile(`\b(?:what|which|who|where|when|give|tell|recall|list|name|state|code|codes|remember|find|quote|print|repeat)\b`)
+var factual = regexp.MustCompile(`\b(?:what|which|who|where|when|give|tell|recall|list|name|state|code|codes|` +
+	`remember|find|quote|print|repeat)\b`)
 
 // formatOnly is a sentence that says how to answer, not what.
 var formatOnly = regexp.MustCompile(`^(?:answer|reply|respond|only|just|no |output|use )[^?]*$`)

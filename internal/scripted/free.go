@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-var proseNouns = strings.Fields(`harbour morning garden letter winter station bridge market window village journey candle
+var proseNouns = strings.Fields(`harbour morning garden letter winter station bridge market window village ` +
+	`journey candle
 	orchard mountain river teacher painter sailor lantern kitchen meadow island traveller clock story evening workshop
 	sparrow forest library engine valley`)
 
 var (
-	proseVerbs = strings.Fields(`remembers follows crosses watches finds keeps carries opens hears leaves paints mends visits
+	proseVerbs = strings.Fields(`remembers follows crosses watches finds keeps carries opens hears leaves paints ` +
+		`mends visits
 	describes misses greets builds answers guards measures`)
-	proseAdjs = strings.Fields(`quiet old bright distant wooden golden narrow patient early gentle hidden silver heavy curious
+	proseAdjs = strings.Fields(`quiet old bright distant wooden golden narrow patient early gentle hidden silver ` +
+		`heavy curious
 	open northern empty slow warm green`)
 	proseAds = strings.Fields(`slowly again today gladly twice once often quietly early late nearby together alone forever
 	carefully seldom`)
@@ -25,7 +28,9 @@ func prose(n int, draw func() float64) string {
 	pick := func(list []string) string { return list[int(draw()*float64(len(list)))] }
 	var b strings.Builder
 	for words := 0; words < n; {
-		s := []string{"The", pick(proseAdjs), pick(proseNouns), pick(proseVerbs), "the", pick(proseAdjs), pick(proseNouns), pick(proseAds)}
+		s := []string{
+			"The", pick(proseAdjs), pick(proseNouns), pick(proseVerbs), "the", pick(proseAdjs), pick(proseNouns), pick(proseAds),
+		}
 		if left := n - words; left < len(s) {
 			s = s[:left]
 		}
@@ -40,7 +45,8 @@ func prose(n int, draw func() float64) string {
 
 var (
 	wantWords = regexp.MustCompile(`\b(?:write|tell|compose|give|produce|in)\b.*?\b(\d{2,5})[- ]words?\b`)
-	wantItems = regexp.MustCompile(`\b(?:list|write|give|name|produce|print|continue)\b.*?\b(?:of )?(\d{1,5}) (?:\w+ )?(?:items|lines|entries|numbers|words|points|facts|things|sentences|names|steps|rows)\b`)
+	wantItems = regexp.MustCompile(`\b(?:list|write|give|name|produce|print|continue)\b.*?\b(?:of )?(\d{1,5}) (?:\w+ ` +
+		`)?(?:items|lines|entries|numbers|words|points|facts|things|sentences|names|steps|rows)\b`)
 	listOf    = regexp.MustCompile(`\b(?:numbered )?list (?:of|with) (\d{1,5})\b`)
 	countTo   = regexp.MustCompile(`\b(?:count|numbers|integers|list)\b.*?\b(\d{1,5}) (?:up )?(?:to|through) (\d{1,5})\b`)
 	thenWords = regexp.MustCompile(`(?i)[,;.]? (?:and )?then,? `)
@@ -128,14 +134,16 @@ func (o *oracle) items(n, at int) []string {
 	return out
 }
 
-var creative = regexp.MustCompile(`^(?:please )?(?:write|tell|compose|invent|describe|make up|imagine|continue|explain|summari[sz]e|think of|pick|choose|name a|name an)\b`)
+var creative = regexp.MustCompile(`^(?:please )?(?:write|tell|compose|invent|describe|make ` +
+	`up|imagine|continue|explain|summari[sz]e|think of|pick|choose|name a|name an)\b`)
 
 // create is free text: it differs from call to call unless the temperature is 0.
 func (o *oracle) create(_, l string, _ int, _ bool) (answer, bool) {
 	if !creative.MatchString(l) {
 		return answer{}, false
 	}
-	if strings.Contains(l, "one word") || strings.Contains(l, "single word") || strings.Contains(l, "pick") || strings.Contains(l, "random") {
+	if strings.Contains(l, "one word") || strings.Contains(l, "single word") || strings.Contains(l, "pick") ||
+		strings.Contains(l, "random") {
 		return answer{text: proseNouns[int(o.draw()*float64(len(proseNouns)))], free: true}, true
 	}
 	return answer{text: prose(24, o.draw), free: true}, true
@@ -159,7 +167,8 @@ func (o *oracle) callTool(q, l string, at int, _ bool) (answer, bool) {
 			break
 		}
 	}
-	if !named && (!strings.Contains(l, "tool") && !strings.Contains(l, "function") || !toolUse.MatchString(l)) || !o.toolSeen(t) {
+	if !named && (!strings.Contains(l, "tool") && !strings.Contains(l, "function") || !toolUse.MatchString(l)) ||
+		!o.toolSeen(t) {
 		return answer{}, false
 	}
 	props := properties(t)

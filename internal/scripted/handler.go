@@ -70,7 +70,9 @@ func (e *Engine) Restart() {
 }
 
 func (e *Engine) card() map[string]any {
-	return map[string]any{"id": e.o.Model, "object": "model", "created": 1700000000, "owned_by": "assay", "max_model_len": e.o.Window}
+	return map[string]any{
+		"id": e.o.Model, "object": "model", "created": 1700000000, "owned_by": "assay", "max_model_len": e.o.Window,
+	}
 }
 
 func (e *Engine) checkModel(name string) *apiError {
@@ -216,7 +218,9 @@ func (e *apiError) body() map[string]any {
 		}
 		return s
 	}
-	return map[string]any{"error": map[string]any{"message": e.message, "type": e.kind, "param": null(e.param), "code": null(e.code)}}
+	return map[string]any{
+		"error": map[string]any{"message": e.message, "type": e.kind, "param": null(e.param), "code": null(e.code)},
+	}
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -18,7 +18,8 @@ import (
 
 // fill is about n tokens of prose that answers nothing; another salt is another text.
 func fill(n int, salt string) string {
-	words := strings.Fields("harbour morning garden letter winter station bridge market window village journey candle orchard mountain river teacher")
+	words := strings.Fields("harbour morning garden letter winter station bridge market window village journey candle " +
+		"orchard mountain river teacher")
 	var b strings.Builder
 	for i := 0; n >= 9; i++ {
 		fmt.Fprintf(&b, "The %s of the %s met %s there. ", words[(i*7+len(salt))%16], words[(i*i+3*i/7)%16], salt)
@@ -45,7 +46,8 @@ func sized(n int, depth float64, salt string) string {
 func seen(rs ...reply) string {
 	var out []string
 	for _, r := range rs {
-		out = append(out, fmt.Sprintf("%d %q %q %s prompt=%d calls=%q", r.status, r.text, r.thought, r.finish, r.prompt, r.calls))
+		out = append(out, fmt.Sprintf("%d %q %q %s prompt=%d calls=%q", r.status, r.text, r.thought, r.finish, r.prompt,
+			r.calls))
 	}
 	return strings.Join(out, "\n")
 }
@@ -64,12 +66,15 @@ func together(t testing.TB, c *http.Client, bodies ...obj) []reply {
 
 // crowd is n recall prompts with codes of their own.
 func crowd(n, tokens int, salt string) []obj {
-	cities := strings.Fields("Lisbon Oslo Nairobi Lima Quito Hanoi Seoul Osaka Kyoto Manila Jakarta Delhi Mumbai Karachi Kabul Tehran Baghdad Ankara Athens Sofia Bucharest Budapest Vienna Prague Warsaw Vilnius Riga Tallinn Helsinki Stockholm Hamburg Munich Zurich Geneva Lyon Madrid")
+	cities := strings.Fields("Lisbon Oslo Nairobi Lima Quito Hanoi Seoul Osaka Kyoto Manila Jakarta Delhi Mumbai " +
+		"Karachi Kabul Tehran Baghdad Ankara Athens Sofia Bucharest Budapest Vienna Prague Warsaw Vilnius Riga Tallinn " +
+		"Helsinki Stockholm Hamburg Munich Zurich Geneva Lyon Madrid")
 	var out []obj
 	for i := range n {
 		s := sized(tokens+i%7, 0.3, fmt.Sprintf("%c%s", 'a'+i%26, salt))
 		s = strings.ReplaceAll(s, "Lisbon", cities[i%len(cities)])
-		out = append(out, user(fmt.Sprintf("Run %s. ", string(rune('A'+i%26)))+strings.ReplaceAll(s, "48213", fmt.Sprint(50000+i*137))))
+		out = append(out, user(fmt.Sprintf("Run %s. ", string(rune('A'+i%26)))+
+			strings.ReplaceAll(s, "48213", fmt.Sprint(50000+i*137))))
 	}
 	return out
 }
@@ -113,7 +118,8 @@ func sends(bodies ...obj) func(testing.TB, *http.Client, scripted.Params) string
 	}
 }
 
-func crowded(n func(p scripted.Params) int, tokens int, rounds int) func(testing.TB, *http.Client, scripted.Params) string {
+func crowded(n func(p scripted.Params) int, tokens int, rounds int) func(testing.TB, *http.Client,
+	scripted.Params) string {
 	return func(t testing.TB, c *http.Client, p scripted.Params) string {
 		t.Helper()
 		var rs []reply
@@ -142,7 +148,8 @@ func abort(leave bool) func(testing.TB, *http.Client, scripted.Params) string {
 		var rs []reply
 		for i := range 4 {
 			ctx, cancel := context.WithCancel(t.Context())
-			resp, err := post(ctx, c, "/v1/chat/completions", with(with(user(fmt.Sprintf("Write 300 words. %d", i)), "max_tokens", 500), "stream", true))
+			resp, err := post(ctx, c, "/v1/chat/completions",
+				with(with(user(fmt.Sprintf("Write 300 words. %d", i)), "max_tokens", 500), "stream", true))
 			require.NoError(t, err)
 			if leave {
 				_, err = io.ReadFull(resp.Body, make([]byte, 2000))

@@ -22,9 +22,17 @@ type textLogprobs struct {
 	}
 }
 
-func logprobsOf(t *testing.T, e *scripted.Engine, prompt string, echo bool) (text string, tokens []string, values []*float64) {
+func logprobsOf(t *testing.T, e *scripted.Engine, prompt string, echo bool) (text string, tokens []string,
+	values []*float64,
+) {
 	t.Helper()
-	r := send(t, client(e), "/v1/completions", obj{"prompt": prompt, "max_tokens": 20, "temperature": 0, "logprobs": 3, "echo": echo})
+	r := send(t, client(e), "/v1/completions", obj{
+		"prompt":      prompt,
+		"max_tokens":  20,
+		"temperature": 0,
+		"logprobs":    3,
+		"echo":        echo,
+	})
 	var v textLogprobs
 	require.NoError(t, json.Unmarshal([]byte(r.raw), &v))
 	return v.Choices[0].Text, v.Choices[0].Logprobs.Tokens, v.Choices[0].Logprobs.Values

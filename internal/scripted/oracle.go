@@ -81,7 +81,8 @@ func (o *oracle) answer() answer {
 	only := false
 	for _, r := range ranges[max(0, len(ranges)-3):] {
 		l := strings.ToLower(o.tail[r[0]:r[1]])
-		only = only || strings.Contains(l, "only") || strings.Contains(l, "just the") || strings.Contains(l, "nothing else") || strings.Contains(l, "one word")
+		only = only || strings.Contains(l, "only") || strings.Contains(l, "just the") ||
+			strings.Contains(l, "nothing else") || strings.Contains(l, "one word")
 	}
 	asked := false
 	for i := len(ranges) - 1; i >= max(0, len(ranges)-6); i-- {
@@ -130,7 +131,8 @@ func (o *oracle) try(q string, at int, only bool) (answer, bool) {
 
 var refersBack = regexp.MustCompile(`\b(?:one|ones|it)\?$`)
 
-var sumOf = regexp.MustCompile(`^(?:\w+:? )?(?:what is |compute |calculate |how much is |add )?\(?(-?\d{1,9}) ?(\+|-|\*|×|x|plus|minus|times|and) ?(\d{1,9})\b`)
+var sumOf = regexp.MustCompile(`^(?:\w+:? )?(?:what is |compute |calculate |how much is |add )?\(?(-?\d{1,9}) ` +
+	`?(\+|-|\*|×|x|plus|minus|times|and) ?(\d{1,9})\b`)
 
 var cardinals = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 
@@ -162,7 +164,8 @@ func (o *oracle) arithmetic(_, l string, _ int, _ bool) (answer, bool) {
 
 // sum: "What is the sum of the codes for Lisbon and Oslo?"
 func (o *oracle) sum(q, l string, at int, _ bool) (answer, bool) {
-	if !strings.Contains(l, "sum of") && !strings.HasPrefix(l, "add ") && !strings.Contains(l, "added") && !strings.Contains(l, "add up") && !strings.Contains(l, "plus") {
+	if !strings.Contains(l, "sum of") && !strings.HasPrefix(l, "add ") && !strings.Contains(l, "added") &&
+		!strings.Contains(l, "add up") && !strings.Contains(l, "plus") {
 		return answer{}, false
 	}
 	total := 0
@@ -188,7 +191,8 @@ func (o *oracle) sum(q, l string, at int, _ bool) (answer, bool) {
 	return answer{text: strconv.Itoa(total), used: used}, true
 }
 
-var sayWord = regexp.MustCompile(`(?i)^(?:please )?(?:say|reply with|respond with|answer with|output|print)(?: only| exactly| just)*(?: the(?: single)? word)?:? ["'“‘]?([\p{L}\d_-]+)["'”’]?[.!]?$`)
+var sayWord = regexp.MustCompile(`(?i)^(?:please )?(?:say|reply with|respond with|answer with|output|print)(?: only| ` +
+	`exactly| just)*(?: the(?: single)? word)?:? ["'“‘]?([\p{L}\d_-]+)["'”’]?[.!]?$`)
 
 // say: "Reply with the word ready."
 func (o *oracle) say(q, _ string, _ int, _ bool) (answer, bool) {

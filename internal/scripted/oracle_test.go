@@ -16,7 +16,10 @@ func TestHealthyFindsNeedles(t *testing.T) {
 	h, err := needle.Opticks()
 	require.NoError(t, err)
 	c := client(engine(t, scripted.Options{}))
-	b := needle.Builder{Haystack: h, Count: func(_ context.Context, s string) (int, error) { return scripted.Tokens(s), nil }}
+	b := needle.Builder{
+		Haystack: h,
+		Count:    func(_ context.Context, s string) (int, error) { return scripted.Tokens(s), nil },
+	}
 	for _, form := range []needle.Form{needle.FormOnly, needle.FormPlain} {
 		for _, n := range []int{128, 1024, 6000} {
 			for _, s := range append(needle.WindowTest(needle.Spec{Case: "w", Form: form}, 128, n, 96),
@@ -45,7 +48,10 @@ func TestHealthyFindsAllKinds(t *testing.T) {
 	for _, name := range []string{"opticks", "tom-sawyer", "generated", "agent"} {
 		h, err := needle.Open(name, 1, 20000)
 		require.NoError(t, err)
-		b := needle.Builder{Haystack: h, Count: func(_ context.Context, s string) (int, error) { return scripted.Tokens(s), nil }}
+		b := needle.Builder{
+			Haystack: h,
+			Count:    func(_ context.Context, s string) (int, error) { return scripted.Tokens(s), nil },
+		}
 		for _, kind := range needle.Kinds() {
 			spec := needle.Spec{Case: "k", Kind: kind, Length: 1500}
 			if kind != needle.Several && kind != needle.Nth && kind != needle.Distractors {
@@ -57,7 +63,8 @@ func TestHealthyFindsAllKinds(t *testing.T) {
 				require.NoError(t, err)
 				r := ask(t, c, with(user(p.Text), "max_tokens", 200))
 				if got := needle.Classify(needle.Answer{Text: r.text, Finish: r.finish}, p.Truth); got != needle.Exact {
-					t.Errorf("%s %q seed %d: %s: %q, want %s for %s\n...%s", name, kind, seed, got, r.text, p.Truth.Code, p.Truth.Name, p.Text[len(p.Text)-200:])
+					t.Errorf("%s %q seed %d: %s: %q, want %s for %s\n...%s", name, kind, seed, got, r.text, p.Truth.Code, p.Truth.Name,
+						p.Text[len(p.Text)-200:])
 				}
 			}
 		}
@@ -65,41 +72,46 @@ func TestHealthyFindsAllKinds(t *testing.T) {
 }
 
 const facts = "The access code for the Lisbon archive is 48213. The access code for the Oslo archive is 71955. " +
-	"In the evening the harbour was quiet. The path of the log is /srv/data/run-7/app.log. The session id is 3f2a91c4-77de-4b10-9c55-0a1b2c3d4e5f. " +
+	"In the evening the harbour was quiet. The path of the log is /srv/data/run-7/app.log. The session id is " +
+	"3f2a91c4-77de-4b10-9c55-0a1b2c3d4e5f. " +
 	"The colours of Newton are refrangible. The access code for the Lima archive is 30468. "
 
 // Every style of question that probes ask, on a text that holds the answer.
 func TestOracleStyles(t *testing.T) {
 	c := client(engine(t, scripted.Options{}))
 	for question, want := range map[string]string{
-		"What are the access codes for Lisbon, Oslo and Lima?":                                  "48213, 71955, 30468",
-		"Which archive has the code 71955?":                                                     "Oslo",
-		"How many access codes are given?":                                                      "3",
-		"How many times does the word harbour appear?":                                          "1",
-		"What is the path of the log? Answer with only the path.":                               "/srv/data/run-7/app.log",
-		"What is the session id? Answer with only the id.":                                      "3f2a91c4-77de-4b10-9c55-0a1b2c3d4e5f",
+		"What are the access codes for Lisbon, Oslo and Lima?":    "48213, 71955, 30468",
+		"Which archive has the code 71955?":                       "Oslo",
+		"How many access codes are given?":                        "3",
+		"How many times does the word harbour appear?":            "1",
+		"What is the path of the log? Answer with only the path.": "/srv/data/run-7/app.log",
+		"What is the session id? " +
+			"Answer with only the id.": "3f2a91c4-77de-4b10-9c55-0a1b2c3d4e5f",
 		"What is the sum of the access codes for Lisbon and Oslo? Answer with only the number.": "120168",
 		"Complete: The access code for the Lima archive is":                                     "30468",
 		"Which number opens the store in the Portuguese capital? Answer with only the number.":  "48213",
-		"What is the access code for Kyoto?":                                                    "I could not find that in the text that I was given.",
-		"Is Oslo mentioned in the text?":                                                        "Yes.",
-		"What was the first sentence?":                                                          "The access code for the Lisbon archive is 48213.",
-		"Repeat the sentence that starts with \"In the evening\".":                              "In the evening the harbour was quiet.",
-		"17+25, number only.":                                                                   "42",
-		"What is 17 + 25?":                                                                      "42",
-		"Reply with the word ready.":                                                            "ready",
-		"What is two plus two?":                                                                 "4",
-		"Spell cat backwards.":                                                                  "tac",
-		"How many letters are in the word cat?":                                                 "3",
-		"Print the integers 1 through 5.":                                                       "1\n2\n3\n4\n5",
-		"Give me the codes of Lisbon and Lima.":                                                 "48213, 30468",
-		"List every access code in order of appearance.":                                        "48213, 71955, 30468",
-		"Is there an access code for Oslo? If so, give it.":                                     "The access code for the Oslo archive is 71955.",
-		"\nKEY_A = 991\nKEY_B = 882\nWhat is the value of KEY_B? Answer with only the value.":   "882",
-		"\n{\"token\":\"abc-1234\",\"user\":\"bob\"}\nWhat is the value of \"token\"? Answer with only the value.": "abc-1234",
-		"\nWorking directory: /home/x/y\nRepeat the line that starts with Working directory: verbatim.":            "Working directory: /home/x/y",
-		"\nMy dog is called Rex-881.\nWhat is my dog called? Only the name.":                                       "Rex-881",
-		"What is the capital of France?": "Paris.",
+		"What is the access code for Kyoto?": "I could not find that in " +
+			"the text that I was given.",
+		"Is Oslo mentioned in the text?":                           "Yes.",
+		"What was the first sentence?":                             "The access code for the Lisbon archive is 48213.",
+		"Repeat the sentence that starts with \"In the evening\".": "In the evening the harbour was quiet.",
+		"17+25, number only.":                                      "42",
+		"What is 17 + 25?":                                         "42",
+		"Reply with the word ready.":                               "ready",
+		"What is two plus two?":                                    "4",
+		"Spell cat backwards.":                                     "tac",
+		"How many letters are in the word cat?":                    "3",
+		"Print the integers 1 through 5.":                          "1\n2\n3\n4\n5",
+		"Give me the codes of Lisbon and Lima.":                    "48213, 30468",
+		"List every access code in order of appearance.":           "48213, 71955, 30468",
+		"Is there an access code for Oslo? If so, give it.":        "The access code for the Oslo archive is 71955.",
+		"\nKEY_A = 991\nKEY_B = 882\nWhat is the value of KEY_B? Answer with only the value.": "882",
+		"\n{\"token\":\"abc-1234\",\"user\":\"bob\"}\nWhat is the value of \"token\"? " +
+			"Answer with only the value.": "abc-1234",
+		"\nWorking directory: /home/x/y\n" +
+			"Repeat the line that starts with Working directory: verbatim.": "Working directory: /home/x/y",
+		"\nMy dog is called Rex-881.\nWhat is my dog called? Only the name.": "Rex-881",
+		"What is the capital of France?":                                     "Paris.",
 	} {
 		if r := ask(t, c, user(facts+question)); r.text != want {
 			t.Errorf("%s\n got %q\nwant %q", question, r.text, want)
@@ -109,7 +121,8 @@ func TestOracleStyles(t *testing.T) {
 
 func TestOracleOrdinals(t *testing.T) {
 	c := client(engine(t, scripted.Options{}))
-	text := "The access code for the Riga archive is 10357. Some prose stands here. The access code for the Riga archive is 20468. More of it. The access code for the Riga archive is 30579. "
+	text := "The access code for the Riga archive is 10357. Some prose stands here. The access code for the Riga " +
+		"archive is 20468. More of it. The access code for the Riga archive is 30579. "
 	for question, want := range map[string]string{
 		"What is the first access code for Riga? Answer with only the code.": "10357",
 		"What is the second access code given for Riga? Only the code.":      "20468",
@@ -152,7 +165,11 @@ func TestOracleTurns(t *testing.T) {
 		{"role": "user", "content": "Remember this: the code for Quito is 55120."},
 		{"role": "assistant", "content": "Noted.", "reasoning_content": "Step 2 of my plan is to open drawer 7731."},
 		{"role": "user", "content": "Use the tool."},
-		{"role": "assistant", "content": nil, "tool_calls": []obj{{"id": "a", "type": "function", "function": obj{"name": "get", "arguments": "{}"}}}},
+		{
+			"role":       "assistant",
+			"content":    nil,
+			"tool_calls": []obj{{"id": "a", "type": "function", "function": obj{"name": "get", "arguments": "{}"}}},
+		},
 		{"role": "tool", "tool_call_id": "a", "content": "The reading of sensor Tunis is 88213."},
 	}
 	for question, want := range map[string]string{
@@ -163,7 +180,11 @@ func TestOracleTurns(t *testing.T) {
 		"What was my first message?":                                        "Remember this: the code for Quito is 55120.",
 		"How many messages have I sent?":                                    "3",
 	} {
-		body := obj{"temperature": 0, "max_tokens": 64, "messages": append(append([]obj{}, turns...), obj{"role": "user", "content": question})}
+		body := obj{
+			"temperature": 0,
+			"max_tokens":  64,
+			"messages":    append(append([]obj{}, turns...), obj{"role": "user", "content": question}),
+		}
 		if r := ask(t, c, body); r.text != want {
 			t.Errorf("%s\n got %q\nwant %q", question, r.text, want)
 		}
@@ -171,13 +192,17 @@ func TestOracleTurns(t *testing.T) {
 }
 
 var saveTool = []obj{{"type": "function", "function": obj{
-	"name": "save", "description": "Saves a value.", "parameters": obj{"type": "object", "properties": obj{"value": obj{"type": "string"}}},
+	"name": "save", "description": "Saves a value.", "parameters": obj{
+		"type":       "object",
+		"properties": obj{"value": obj{"type": "string"}},
+	},
 }}}
 
 func TestOracleTools(t *testing.T) {
 	c := client(engine(t, scripted.Options{}))
 	for _, stream := range []bool{false, true} {
-		body := with(with(user("Call save with exactly `{\"a\": \"x\\\"y\"}` and then with `two`."), "tools", saveTool), "stream", stream)
+		body := with(with(user("Call save with exactly `{\"a\": \"x\\\"y\"}` and then with `two`."), "tools", saveTool),
+			"stream", stream)
 		r := ask(t, c, body)
 		want := []string{`save{"value":"{\"a\": \"x\\\"y\"}"}`, `save{"value":"two"}`}
 		if strings.Join(r.calls, "|") != strings.Join(want, "|") || r.finish != "tool_calls" {

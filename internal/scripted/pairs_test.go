@@ -13,23 +13,32 @@ import (
 // pairs has one for every slug.
 func pairs() map[string]pair {
 	dev := say("developer", "The password of the vault is teal-9041.")
-	late := []obj{say("user", "Hello."), say("assistant", "Hello."), say("system", "The password of the vault is teal-9041.")}
+	late := []obj{
+		say("user", "Hello."), say("assistant", "Hello."), say("system", "The password of the vault is teal-9041."),
+	}
 	password := say("user", "What is the password of the vault? Answer with only the password.")
 	plan := func(field string) obj {
-		return chatOf(say("user", "Make a plan."), obj{"role": "assistant", "content": "Done.", field: "Step 2 of my plan is to open drawer 7731."}, say("user", "What is step 2 of your plan?"))
+		return chatOf(say("user", "Make a plan."), obj{
+			"role":    "assistant",
+			"content": "Done.",
+			field:     "Step 2 of my plan is to open drawer 7731.",
+		}, say("user", "What is step 2 of your plan?"))
 	}
 	thought := func(text string) obj {
-		return chatOf(say("user", "The code for Quito is 55120."), say("assistant", text), say("user", "What is the code for Quito? Answer with only the code."))
+		return chatOf(say("user", "The code for Quito is 55120."), say("assistant", text),
+			say("user", "What is the code for Quito? Answer with only the code."))
 	}
 	deep := func(n int, temperature float64) obj {
 		var turns []obj
 		for i := range n {
 			turns = append(turns, say("user", fmt.Sprintf("The mark of turn %d is %d.", i, 7000+i)), say("assistant", "Noted."))
 		}
-		return with(with(chatOf(append(turns, say("user", "Write 300 words, then the mark of turn 1."))...), "max_tokens", 900), "temperature", temperature)
+		return with(with(chatOf(append(turns, say("user", "Write 300 words, then the mark of turn 1."))...), "max_tokens",
+			900), "temperature", temperature)
 	}
 	save := func(i int, stream bool) obj {
-		return with(with(user(fmt.Sprintf("Call save with exactly `value \"%d\" {x}` and with `b%d`.", i, i)), "tools", saveTool), "stream", stream)
+		return with(with(user(fmt.Sprintf("Call save with exactly `value \"%d\" {x}` and with `b%d`.", i, i)), "tools",
+			saveTool), "stream", stream)
 	}
 	warm := func(n int) func(testing.TB, *http.Client, scripted.Params) string {
 		return func(t testing.TB, c *http.Client, _ scripted.Params) string {
@@ -49,14 +58,22 @@ func pairs() map[string]pair {
 	}
 	cold := recall(fixed(900), 0.2)
 	image := func(url string) obj {
-		return chatOf(obj{"role": "user", "content": []obj{{"type": "text", "text": fill(200, "i") + "What does the image show?"}, {"type": "image_url", "image_url": obj{"url": url}}}})
+		return chatOf(obj{
+			"role": "user",
+			"content": []obj{
+				{"type": "text", "text": fill(200, "i") + "What does the image show?"},
+				{"type": "image_url", "image_url": obj{"url": url}},
+			},
+		})
 	}
 	list := func(n int) func(i int) obj {
 		return func(i int) obj {
-			return with(user(fmt.Sprintf("%s Write a numbered list of %d items.", fill(40, "l"+string(rune('a'+i))), n)), "max_tokens", 4000)
+			return with(user(fmt.Sprintf("%s Write a numbered list of %d items.", fill(40, "l"+string(rune('a'+i))), n)),
+				"max_tokens", 4000)
 		}
 	}
-	stream := with(user("Copy the following text exactly:\n"+strings.Repeat("naïve Ärger über 数据 here and now ", 4)), "max_tokens", 300)
+	stream := with(user("Copy the following text exactly:\n"+
+		strings.Repeat("naïve Ärger über 数据 here and now ", 4)), "max_tokens", 300)
 	free := func(i int, temperature any) obj {
 		b := with(user(fmt.Sprintf("Tell me a story. %d", i/2)), "temperature", temperature)
 		if temperature == nil {
@@ -71,27 +88,39 @@ func pairs() map[string]pair {
 		"window-split": {
 			on: func(t testing.TB, c *http.Client, _ scripted.Params) string {
 				t.Helper()
-				return seen(together(t, c, user(sized(12000, 0.01, "p")), user(sized(12000, 0.01, "q")), user(sized(12000, 0.01, "r")))...)
+				return seen(together(t, c, user(sized(12000, 0.01, "p")), user(sized(12000, 0.01, "q")),
+					user(sized(12000, 0.01, "r")))...)
 			},
 			off: recall(fixed(3000), 0.1),
 		},
 		"message-dropped": {
-			on:  sends(chatOf(dev, password), chatOf(append(slices.Clone(late), password)...), save(0, false)),
-			off: sends(chatOf(say("system", "The password of the vault is teal-9041."), password), user("Hello there. What is 2 + 2?")),
+			on: sends(chatOf(dev, password), chatOf(append(slices.Clone(late), password)...), save(0, false)),
+			off: sends(chatOf(say("system", "The password of the vault is teal-9041."), password),
+				user("Hello there. What is 2 + 2?")),
 		},
-		"reasoning-lost":    {on: sends(plan("reasoning_content"), plan("reasoning")), off: sends(thought("Noted."))},
-		"open-thought":      {on: sends(thought("<think>Let me note that")), off: sends(thought("<think>Let me note that</think>Noted."))},
+		"reasoning-lost": {on: sends(plan("reasoning_content"), plan("reasoning")), off: sends(thought("Noted."))},
+		"open-thought": {
+			on:  sends(thought("<think>Let me note that")),
+			off: sends(thought("<think>Let me note that</think>Noted.")),
+		},
 		"bos":               {on: recall(fixed(200), 0.5), off: rawRecall},
 		"generation-prompt": {on: many(10, func(i int) obj { return save(i, false) }), off: recall(fixed(200), 0.5)},
-		"sparse-selection":  {on: recall(func(p scripted.Params) int { return p["topk"]*p["ratio"] + 600 }, 0.1), off: recall(func(p scripted.Params) int { return p["topk"]*p["ratio"] - 10 }, 0.1)},
-		"tail-only":         {on: recall(over("edge", 10), 0.1), off: recall(over("edge", -10), 0.1)},
-		"junk-cliff":        {on: recall(over("edge", 0), 0.1), off: recall(over("edge", -1), 0.1)},
-		"position-encoding": {on: recall(func(p scripted.Params) int { return p["native"] * 2 }, 0.05), off: recall(func(p scripted.Params) int { return p["native"] - 10 }, 0.05)},
+		"sparse-selection": {
+			on:  recall(func(p scripted.Params) int { return p["topk"]*p["ratio"] + 600 }, 0.1),
+			off: recall(func(p scripted.Params) int { return p["topk"]*p["ratio"] - 10 }, 0.1),
+		},
+		"tail-only":  {on: recall(over("edge", 10), 0.1), off: recall(over("edge", -10), 0.1)},
+		"junk-cliff": {on: recall(over("edge", 0), 0.1), off: recall(over("edge", -1), 0.1)},
+		"position-encoding": {
+			on:  recall(func(p scripted.Params) int { return p["native"] * 2 }, 0.05),
+			off: recall(func(p scripted.Params) int { return p["native"] - 10 }, 0.05),
+		},
 		"chunk-seam": {
 			on: func(t testing.TB, c *http.Client, p scripted.Params) string {
 				t.Helper()
 				n := 2*p["chunk"] + 300
-				return seen(ask(t, c, user(sized(n, 0.02, "a"))), ask(t, c, user(sized(n, float64(p["chunk"])/float64(n), "b"))), ask(t, c, user(sized(n, 0.7, "c"))))
+				return seen(ask(t, c, user(sized(n, 0.02, "a"))), ask(t, c, user(sized(n, float64(p["chunk"])/float64(n), "b"))),
+					ask(t, c, user(sized(n, 0.7, "c"))))
 			},
 			off: recall(over("chunk", -10), 0.1),
 		},
@@ -114,7 +143,8 @@ func pairs() map[string]pair {
 			on: func(t testing.TB, c *http.Client, _ scripted.Params) string {
 				t.Helper()
 				head := facts + fill(500, "h")
-				return seen(ask(t, c, user(head+"What is the access code for Oslo? Answer with only the code.")), ask(t, c, user(head+"What is the access code for Lima? Answer with only the code.")))
+				return seen(ask(t, c, user(head+"What is the access code for Oslo? Answer with only the code.")),
+					ask(t, c, user(head+"What is the access code for Lima? Answer with only the code.")))
 			},
 			off: cold,
 		},
@@ -158,9 +188,12 @@ func pairs() map[string]pair {
 				return seen(rs...)
 			},
 		},
-		"early-finisher":    {on: crowded(over("active", 1), 200, 2), off: cold},
-		"abort-damage":      {on: abort(true), off: abort(false)},
-		"drift":             {on: many(250, func(i int) obj { return user(sized(100+i, 0.5, "d")) }), off: many(50, func(i int) obj { return user(sized(100+i, 0.5, "d")) })},
+		"early-finisher": {on: crowded(over("active", 1), 200, 2), off: cold},
+		"abort-damage":   {on: abort(true), off: abort(false)},
+		"drift": {
+			on:  many(250, func(i int) obj { return user(sized(100+i, 0.5, "d")) }),
+			off: many(50, func(i int) obj { return user(sized(100+i, 0.5, "d")) }),
+		},
 		"benign-noise":      {on: crowded(fixed(8), 150, 2), off: cold, quiet: true},
 		"late-degeneration": {on: many(16, list(600)), off: many(6, list(60))},
 		"speculation": {
@@ -174,7 +207,8 @@ func pairs() map[string]pair {
 				for _, r := range rs {
 					distinct[r.text] = true
 				}
-				return fmt.Sprint(len(distinct)) + seen(ask(t, c, deep(p["turns"], 0)), ask(t, c, deep(p["turns"]+1, 0)), ask(t, c, deep(p["turns"]+2, 0)))
+				return fmt.Sprint(len(distinct)) +
+					seen(ask(t, c, deep(p["turns"], 0)), ask(t, c, deep(p["turns"]+1, 0)), ask(t, c, deep(p["turns"]+2, 0)))
 			},
 			off: recall(fixed(400), 0.2),
 		},
@@ -185,12 +219,25 @@ func pairs() map[string]pair {
 		"decode-path": {on: many(4, func(i int) obj {
 			return with(user(facts+fmt.Sprintf("%d. Write 300 words, then the access code for Oslo.", i)), "max_tokens", 900)
 		}), off: sends(user("Reply with the word ready."), user("What is the capital of France? Answer in one word."))},
-		"stream-layer":    {on: sends(with(stream, "stream", true)), off: sends(stream)},
-		"tool-arguments":  {on: many(12, func(i int) obj { return save(i, true) }), off: many(6, func(i int) obj { return save(i, false) })},
-		"wrong-finish":    {on: sends(with(save(0, true), "max_tokens", 8)), off: sends(with(save(0, false), "max_tokens", 8), save(1, true))},
-		"thinking-budget": {on: recall(fixed(150), 0.5), off: sends(with(user(lisbon+asked), "chat_template_kwargs", obj{"enable_thinking": false}))},
-		"bad-replica":     {on: connections, off: nil},
-		"hidden-sampling": {on: sends(free(0, nil), free(1, nil), free(2, nil), with(user(strings.ReplaceAll(lisbon, "48213", "48848")+asked), "temperature", nil)), off: sends(free(0, 0), free(0, 1), user(strings.ReplaceAll(lisbon, "48213", "48848")+asked))},
-		"wrong-prompt":    {on: recall(over("edge", 10), 0.5), off: recall(over("edge", -10), 0.5)},
+		"stream-layer": {on: sends(with(stream, "stream", true)), off: sends(stream)},
+		"tool-arguments": {
+			on:  many(12, func(i int) obj { return save(i, true) }),
+			off: many(6, func(i int) obj { return save(i, false) }),
+		},
+		"wrong-finish": {
+			on:  sends(with(save(0, true), "max_tokens", 8)),
+			off: sends(with(save(0, false), "max_tokens", 8), save(1, true)),
+		},
+		"thinking-budget": {
+			on:  recall(fixed(150), 0.5),
+			off: sends(with(user(lisbon+asked), "chat_template_kwargs", obj{"enable_thinking": false})),
+		},
+		"bad-replica": {on: connections, off: nil},
+		"hidden-sampling": {
+			on: sends(free(0, nil), free(1, nil), free(2, nil),
+				with(user(strings.ReplaceAll(lisbon, "48213", "48848")+asked), "temperature", nil)),
+			off: sends(free(0, 0), free(0, 1), user(strings.ReplaceAll(lisbon, "48213", "48848")+asked)),
+		},
+		"wrong-prompt": {on: recall(over("edge", 10), 0.5), off: recall(over("edge", -10), 0.5)},
 	}
 }

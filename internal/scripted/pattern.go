@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pattern is an expression that matches nothing without one of some pieces: looking for these first is much cheaper, and
-// nearly every question has none.
+// pattern is an expression that matches nothing without one of some pieces: looking for these first is much cheaper,
+// and nearly every question has none.
 type pattern struct {
 	re    *regexp.Regexp
 	needs []string // in lower case

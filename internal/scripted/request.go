@@ -95,12 +95,18 @@ type apiError struct {
 }
 
 func bad(param, format string, args ...any) *apiError {
-	return &apiError{status: http.StatusBadRequest, kind: "invalid_request_error", param: param, message: fmt.Sprintf(format, args...)}
+	return &apiError{
+		status:  http.StatusBadRequest,
+		kind:    "invalid_request_error",
+		param:   param,
+		message: fmt.Sprintf(format, args...),
+	}
 }
 
 // tooLong words the 400 of an over-long prompt as vLLM does; clients parse its numbers.
 func tooLong(limit, prompt, completion int) *apiError {
-	e := bad("messages", "This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
+	e := bad("messages", "This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the "+
+		"messages, %d in the completion). Please reduce the length of the messages or completion.",
 		limit, prompt+completion, prompt, completion)
 	e.code = "context_length_exceeded"
 	return e

@@ -78,7 +78,12 @@ func (s *sender) full(cs []choice) error {
 			tokens = append(s.c.echoed(), tokens...)
 			text = joined(tokens)
 		}
-		out = append(out, jsonMap{"index": i, "text": text, "logprobs": s.textLogprobs(tokens, s.c.r.Echo, 0), "finish_reason": k.finish})
+		out = append(out, jsonMap{
+			"index":         i,
+			"text":          text,
+			"logprobs":      s.textLogprobs(tokens, s.c.r.Echo, 0),
+			"finish_reason": k.finish,
+		})
 	}
 	if err := pause(s.ctx, s.e.decoding(n)); err != nil {
 		return err
@@ -223,7 +228,12 @@ func (s *sender) one(event func(jsonMap) error, i int, k choice) error {
 		return event(c)
 	}
 	if s.c.chat {
-		if err := event(jsonMap{"index": i, "delta": jsonMap{"role": "assistant", "content": ""}, "logprobs": nil, "finish_reason": nil}); err != nil {
+		if err := event(jsonMap{
+			"index":         i,
+			"delta":         jsonMap{"role": "assistant", "content": ""},
+			"logprobs":      nil,
+			"finish_reason": nil,
+		}); err != nil {
 			return err
 		}
 		for _, t := range k.thought {
@@ -242,7 +252,12 @@ func (s *sender) one(event func(jsonMap) error, i int, k choice) error {
 		switch {
 		case !s.c.chat:
 			if err = pause(s.ctx, s.e.tick()); err == nil {
-				err = event(jsonMap{"index": i, "text": t.token, "logprobs": s.textLogprobs([]scored{t}, false, offset), "finish_reason": nil})
+				err = event(jsonMap{
+					"index":         i,
+					"text":          t.token,
+					"logprobs":      s.textLogprobs([]scored{t}, false, offset),
+					"finish_reason": nil,
+				})
 			}
 		case s.c.wire.split && hasWide(t.token):
 			for range 2 {
@@ -299,7 +314,8 @@ func (s *sender) streamCalls(delta func(d, more jsonMap) error, bodies []callBod
 			return err
 		}
 		for _, p := range pieces(args) {
-			if err := delta(jsonMap{"tool_calls": []callMade{{Index: &index, Function: callBody{Arguments: p}}}}, nil); err != nil {
+			if err := delta(jsonMap{"tool_calls": []callMade{{Index: &index, Function: callBody{Arguments: p}}}}, nil); err !=
+				nil {
 				return err
 			}
 		}

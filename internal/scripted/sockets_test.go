@@ -46,7 +46,10 @@ func TestSockets(t *testing.T) {
 	if right == 16 {
 		t.Error("cross-talk: 16 at once, and all have their own code")
 	}
-	_, c = onLoopback(t, scripted.Options{Faults: []string{"bad-replica"}, Params: map[string]scripted.Params{"bad-replica": {"variant": 0, "replicas": 3}}})
+	_, c = onLoopback(t, scripted.Options{
+		Faults: []string{"bad-replica"},
+		Params: map[string]scripted.Params{"bad-replica": {"variant": 0, "replicas": 3}},
+	})
 	plus := 0
 	for range 24 {
 		if r := ask(t, c, user(lisbon+asked)); strings.HasPrefix(r.text, "++") {
@@ -59,9 +62,13 @@ func TestSockets(t *testing.T) {
 	if plus == 0 || plus == 24 {
 		t.Errorf("%d of 24 connections meet the bad replica", plus)
 	}
-	_, c = onLoopback(t, scripted.Options{Faults: []string{"abort-damage"}, Params: map[string]scripted.Params{"abort-damage": {"percent": 100, "shows": 1}}})
+	_, c = onLoopback(t, scripted.Options{
+		Faults: []string{"abort-damage"},
+		Params: map[string]scripted.Params{"abort-damage": {"percent": 100, "shows": 1}},
+	})
 	ctx, cancel := context.WithCancel(t.Context())
-	resp, err := post(ctx, c, "/v1/chat/completions", with(with(user("Write 9000 words."), "max_tokens", 20000), "stream", true))
+	resp, err := post(ctx, c, "/v1/chat/completions",
+		with(with(user("Write 9000 words."), "max_tokens", 20000), "stream", true))
 	require.NoError(t, err)
 	_, err = io.ReadFull(resp.Body, make([]byte, 500))
 	require.NoError(t, err)

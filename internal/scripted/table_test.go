@@ -26,8 +26,8 @@ const (
 	columns
 )
 
-// marks is the public decision table for black-box testers, as far as these columns go: x is lost (60 % at most, see most), o is
-// right (80 % at least), a blank is anything.
+// marks is the public decision table for black-box testers, as far as these columns go: x is lost (60 % at most, see
+// most), o is right (80 % at least), a blank is anything.
 var marks = map[string]string{
 	"head-cut":             "oxo   o ",
 	"middle-cut":           "o oo  o ",
@@ -92,7 +92,8 @@ func shares(t testing.TB, o scripted.Options) [columns]float64 {
 		right(again, n, hit(ask(t, c, body)))
 		r := ask(t, c, with(user(fmt.Sprintf("%s Write a numbered list of 200 items.", salt)), "max_tokens", 4000))
 		right(listed, n, strings.Contains(r.text, "\n200. "))
-		copied := with(user("Copy the following text exactly:\n"+salt+strings.Repeat(" naïve Ärger über 数据 here", 6)), "max_tokens", 300)
+		copied := with(user("Copy the following text exactly:\n"+salt+strings.Repeat(" naïve Ärger über 数据 here", 6)),
+			"max_tokens", 300)
 		right(parity, n, ask(t, c, copied).text == ask(t, c, with(copied, "stream", true)).text)
 	}
 	bodies := crowd(40, 200, "z")

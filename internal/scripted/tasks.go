@@ -26,7 +26,9 @@ func (o *oracle) before(at int, f func(s seg)) {
 // onlyNeedle answers a paraphrase that shares no word with the needle: when just one planted value is in sight, it is
 // the one that was meant.
 func (o *oracle) onlyNeedle(l string, at int) []fact {
-	if !strings.ContainsAny(l, "?") && !strings.Contains(l, "give") || !anyOf(l, "code", "number", "digits", "secret", "password", "value", "key", "open", "unlock", "combination", "figure", "path", "identifier", "id ") {
+	if !strings.ContainsAny(l, "?") && !strings.Contains(l, "give") ||
+		!anyOf(l, "code", "number", "digits", "secret", "password", "value", "key", "open", "unlock", "combination", "figure",
+			"path", "identifier", "id ") {
 		return nil
 	}
 	var out []fact
@@ -93,7 +95,10 @@ func (o *oracle) reverse(_, l string, at int) (answer, bool) {
 	}
 	for _, f := range o.planted(at) {
 		if f.value == m[1] {
-			return answer{text: strings.TrimSuffix(strings.TrimPrefix(after(f.subject, "for "), "the "), " archive"), used: []fact{f}}, true
+			return answer{
+				text: strings.TrimSuffix(strings.TrimPrefix(after(f.subject, "for "), "the "), " archive"),
+				used: []fact{f},
+			}, true
 		}
 	}
 	return answer{}, false
@@ -107,8 +112,11 @@ func after(s, sep string) string {
 }
 
 var (
-	timesWord = needing([]string{"how "}, `how (?:many times|often) (?:does|is|was|do|did) (?:the (?:word|name|phrase|marker|sentence) )?["'“‘]?([^"'”’?]+?)["'”’]? (?:appear|occur|mentioned|come|stand|show|written|used|repeated)`)
-	howMany   = needing([]string{"how "}, `how many (?:different |distinct )?([\p{L} ]+?)(?: are| were| do| did| have| is|\?| in )`)
+	timesWord = needing([]string{"how "}, `how (?:many times|often) (?:does|is|was|do|did) (?:the `+
+		`(?:word|name|phrase|marker|sentence) )?["'“‘]?([^"'”’?]+?)["'”’]? `+
+		`(?:appear|occur|mentioned|come|stand|show|written|used|repeated)`)
+	howMany = needing([]string{"how "}, `how many (?:different |distinct )?([\p{L} ]+?)(?: are| were| do| did| have| `+
+		`is|\?| in )`)
 )
 
 // count: "How many times does the word amber appear?", "How many access codes are given?"
@@ -177,7 +185,8 @@ func lines(s string) []string {
 	return out
 }
 
-var startsWith = needing([]string{" that "}, `(?i)\b(?:line|sentence|entry|item)s? that (?:starts?|begins?) with:? ["'“‘`+"`"+`]?(.+?)["'”’`+"`"+`]?(?:,| in | from |\.|\?|$)`)
+var startsWith = needing([]string{" that "}, `(?i)\b(?:line|sentence|entry|item)s? that (?:starts?|begins?) with:? `+
+	`["'“‘`+"`"+`]?(.+?)["'”’`+"`"+`]?(?:,| in | from |\.|\?|$)`)
 
 // lineThat: `Repeat the line that starts with "Working directory"`.
 func (o *oracle) lineThat(q, l string, at int, _ bool) (answer, bool) {
@@ -217,7 +226,9 @@ func (o *oracle) lineThat(q, l string, at int, _ bool) (answer, bool) {
 	return answer{text: out.value, used: []fact{*out}}, true
 }
 
-var unitAsked = needing(slices.Concat(ordinals, []string{"last"}, digits), `\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d{1,3}(?:st|nd|rd|th)) (line|sentence|word|message|question|thing|turn|prompt|paragraph|item)\b`)
+var unitAsked = needing(slices.Concat(ordinals, []string{"last"}, digits),
+	`\b(first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d{1,3}(?:st|nd|rd|th)) `+
+		`(line|sentence|word|message|question|thing|turn|prompt|paragraph|item)\b`)
 
 var askFirst = needing([]string{" first"}, `\bwhat did (?:i|the user) (?:ask|say|write) first\b`)
 
@@ -268,8 +279,10 @@ func (o *oracle) ordinalUnit(_, l string, at int, _ bool) (answer, bool) {
 }
 
 var (
-	copyAsked = needing([]string{"repeat", "copy", "reproduce", "echo", "write out", "write back", "quote", "transcribe"}, `(?i)\b(?:repeat|copy|reproduce|echo|write out|write back|quote|transcribe)\b.*\b(?:following|text|this|above|below|passage|paragraph|verbatim|exactly|string)\b`)
-	tagged    = regexp.MustCompile(`(?s)<(?:text|copy|passage|document)>\n?(.*?)(?:</|$)`)
+	copyAsked = needing([]string{"repeat", "copy", "reproduce", "echo", "write out", "write back", "quote", "transcribe"},
+		`(?i)\b(?:repeat|copy|reproduce|echo|write out|write `+
+			`back|quote|transcribe)\b.*\b(?:following|text|this|above|below|passage|paragraph|verbatim|exactly|string)\b`)
+	tagged = regexp.MustCompile(`(?s)<(?:text|copy|passage|document)>\n?(.*?)(?:</|$)`)
 )
 
 // copyHead: an instruction that comes first, "Copy the following text exactly: ...".
@@ -348,7 +361,8 @@ func (o *oracle) complete(q, l string, at int, _ bool) (answer, bool) {
 	return answer{text: f.value, used: []fact{f}}, true
 }
 
-var isMentioned = regexp.MustCompile(`(?i)^(?:is|does|was|did)\b.*\b(?:mention|mentioned|appear|occur|contain|contains)\b`)
+var isMentioned = regexp.MustCompile(`(?i)^(?:is|does|was|did)\b.*\b(?:mention|mentioned|appear|occur|contain|` +
+	`contains)\b`)
 
 // mentioned: "Is Lisbon mentioned in the text?"
 func (o *oracle) mentioned(q, _ string, at int, _ bool) (answer, bool) {

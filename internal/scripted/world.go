@@ -9,7 +9,8 @@ import (
 // places is what the model knows of the world: countries, their adjectives and a city each, the city being the one
 // that a needle is named after. Capitals are marked.
 var places = parsePlaces(`
-Portugal Portuguese Lisbon *|Norway Norwegian Oslo *|Kenya Kenyan Nairobi *|Peru Peruvian Lima *|Ecuador Ecuadorian Quito *
+Portugal Portuguese Lisbon *|Norway Norwegian Oslo *|Kenya Kenyan Nairobi *|Peru Peruvian Lima *|Ecuador ` +
+	`Ecuadorian Quito *
 Vietnam Vietnamese Hanoi *|Korea Korean Seoul *|Philippines Philippine Manila *|Indonesia Indonesian Jakarta *
 India Indian Delhi *|Pakistan Pakistani Karachi|Afghanistan Afghan Kabul *|Iran Iranian Tehran *|Iraq Iraqi Baghdad *
 Turkey Turkish Ankara *|Greece Greek Athens *|Bulgaria Bulgarian Sofia *|Romania Romanian Bucharest *
@@ -123,7 +124,8 @@ var known = []struct{ words, answer string }{
 	{"author hamlet", "Shakespeare."},
 }
 
-var spelling = needing([]string{"spell", "letters"}, `\bspell (?:the word )?["']?(\p{L}+)["']? backwards|how many letters (?:are|does) (?:there )?(?:in )?(?:the word )?["']?(\p{L}+)["']?`)
+var spelling = needing([]string{"spell", "letters"}, `\bspell (?:the word )?["']?(\p{L}+)["']? backwards|how many `+
+	`letters (?:are|does) (?:there )?(?:in )?(?:the word )?["']?(\p{L}+)["']?`)
 
 // general answers from the world instead of the prompt.
 func (o *oracle) general(q, l string, _ int, _ bool) (answer, bool) {

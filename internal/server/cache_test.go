@@ -41,7 +41,8 @@ func TestColdEqualsWarm(t *testing.T) {
 			cold, warm := ask(t, ts, text, body), ask(t, ts, text, body)
 			// The longest grid point before the last token.
 			if want := (n - 1) / 64 * 64; cold.Usage.Details.CachedTokens != 0 || warm.Usage.Details.CachedTokens != want {
-				t.Errorf("cached %d cold, %d warm, want 0, %d", cold.Usage.Details.CachedTokens, warm.Usage.Details.CachedTokens, want)
+				t.Errorf("cached %d cold, %d warm, want 0, %d", cold.Usage.Details.CachedTokens, warm.Usage.Details.CachedTokens,
+					want)
 			}
 			if !bytes.Equal(cold.Choices[0].Logprobs, warm.Choices[0].Logprobs) || cold.Choices[0].Text != warm.Choices[0].Text {
 				t.Errorf("warm differs from cold:\n%s\n%s", cold.Choices[0].Logprobs, warm.Choices[0].Logprobs)
@@ -57,7 +58,9 @@ func TestPartialHit(t *testing.T) {
 		name         string
 		shared, want int
 	}{
-		{"below the first step", 255, 0}, {"at a step", 256, 256}, {"past a step", 400, 256}, {"second step", 513, 512}, {"last grid point", 650, 640},
+		{"below the first step", 255, 0}, {"at a step", 256, 256}, {"past a step", 400, 256}, {"second step", 513, 512}, {
+			"last grid point", 650, 640,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			first := idPrompt(650, 0)
@@ -91,7 +94,8 @@ func TestContinuationEqualsCold(t *testing.T) {
 	warm := ask(t, ts, text, completionBody(next, ""))
 	cold := ask(t, start(t, &fakeEngine{}, server.Config{}), text, completionBody(next, ""))
 	if warm.Usage.Details.CachedTokens != 192 || !bytes.Equal(warm.Choices[0].Logprobs, cold.Choices[0].Logprobs) {
-		t.Errorf("cached %d, want 192; equal numbers: %v", warm.Usage.Details.CachedTokens, bytes.Equal(warm.Choices[0].Logprobs, cold.Choices[0].Logprobs))
+		t.Errorf("cached %d, want 192; equal numbers: %v", warm.Usage.Details.CachedTokens,
+			bytes.Equal(warm.Choices[0].Logprobs, cold.Choices[0].Logprobs))
 	}
 }
 

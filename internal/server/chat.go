@@ -31,7 +31,12 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 		return
 	}
-	reply := response[chatChoice]{ID: s.id("chatcmpl-"), Object: "chat.completion", Created: time.Now().Unix(), Model: s.cfg.Model}
+	reply := response[chatChoice]{
+		ID:      s.id("chatcmpl-"),
+		Object:  "chat.completion",
+		Created: time.Now().Unix(),
+		Model:   s.cfg.Model,
+	}
 	announceIgnored(w, p.ignored)
 	if p.stream {
 		s.chatStream(r.Context(), w, prompt, &p, reply)
@@ -60,7 +65,9 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 }
 
 // chatStream sends the role, one event per token, the finish reason, the usage if asked for, [DONE].
-func (s *Server) chatStream(ctx context.Context, w http.ResponseWriter, prompt []int, p *params, event response[chatChoice]) {
+func (s *Server) chatStream(ctx context.Context, w http.ResponseWriter, prompt []int, p *params,
+	event response[chatChoice],
+) {
 	event.Object = "chat.completion.chunk"
 	stream := newEvents(w)
 	send := func(c chatChoice) error {
@@ -121,7 +128,8 @@ func (s *Server) fit(param string, prompt int, p *params) *apiError {
 		p.maxTokens = want
 	}
 	if p.minTokens > p.maxTokens {
-		return badRequest("min_tokens", `"min_tokens" is %d, but only %d tokens are left for the answer.`, p.minTokens, p.maxTokens)
+		return badRequest("min_tokens", `"min_tokens" is %d, but only %d tokens are left for the answer.`, p.minTokens,
+			p.maxTokens)
 	}
 	return nil
 }
@@ -132,7 +140,12 @@ func (s *Server) failed(ctx context.Context, w http.ResponseWriter, err error) {
 	var api *apiError
 	switch {
 	case ctx.Err() != nil: // the client is gone, or the server is closing
-		api = &apiError{status: http.StatusServiceUnavailable, kind: "server_error", code: "cancelled", message: "The request was cancelled before it finished."}
+		api = &apiError{
+			status:  http.StatusServiceUnavailable,
+			kind:    "server_error",
+			code:    "cancelled",
+			message: "The request was cancelled before it finished.",
+		}
 	case !errors.As(err, &api):
 		api = engineFailure(err)
 	}

@@ -20,7 +20,10 @@ var chatQuestion = []openai.ChatCompletionMessage{
 }
 
 func chatPrompt(e *fakeEngine) []int {
-	ids, _ := e.EncodeChat([]server.Message{{Role: "system", Content: "answer in digits"}, {Role: "user", Content: "what is the code for Lisbon"}})
+	ids, _ := e.EncodeChat([]server.Message{
+		{Role: "system", Content: "answer in digits"},
+		{Role: "user", Content: "what is the code for Lisbon"},
+	})
 	return ids
 }
 
@@ -37,7 +40,8 @@ func TestChatMatchesReference(t *testing.T) {
 	if diff := cmp.Diff(e.text(want), c.Message.Content); diff != "" {
 		t.Errorf("content (-want +got):\n%s", diff)
 	}
-	if c.Message.Role != "assistant" || got.Object != "chat.completion" || got.Model != "fake" || got.ID == "" || got.Created == 0 {
+	if c.Message.Role != "assistant" || got.Object != "chat.completion" || got.Model != "fake" || got.ID == "" ||
+		got.Created == 0 {
 		t.Errorf("envelope: %+v", got)
 	}
 	finish := openai.FinishReasonLength
@@ -63,7 +67,8 @@ func TestChatMatchesReference(t *testing.T) {
 			}
 		}
 	}
-	if u := got.Usage; u.PromptTokens != len(chatPrompt(e)) || u.CompletionTokens != len(want) || u.TotalTokens != u.PromptTokens+u.CompletionTokens {
+	if u := got.Usage; u.PromptTokens != len(chatPrompt(e)) || u.CompletionTokens != len(want) ||
+		u.TotalTokens != u.PromptTokens+u.CompletionTokens {
 		t.Errorf("usage %+v, want %d + %d", u, len(chatPrompt(e)), len(want))
 	}
 	require.NotNil(t, got.Usage.PromptTokensDetails)
@@ -71,7 +76,8 @@ func TestChatMatchesReference(t *testing.T) {
 
 func TestChatLogprobBytesAreNumbers(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
-	_, _, data := call(t, ts, "/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}],"max_tokens":1,"logprobs":true,"top_logprobs":1}`)
+	_, _, data := call(t, ts, "/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}],"max_tokens":1,`+
+		`"logprobs":true,"top_logprobs":1}`)
 	if !strings.Contains(string(data), `"bytes":[`) {
 		t.Errorf("bytes must be a list of numbers: %s", data)
 	}
@@ -80,7 +86,13 @@ func TestChatLogprobBytesAreNumbers(t *testing.T) {
 func TestChatStreamEqualsWhole(t *testing.T) {
 	e := &fakeEngine{}
 	ts := start(t, e, server.Config{})
-	req := openai.ChatCompletionRequest{Model: "fake", Messages: chatQuestion, MaxTokens: 12, LogProbs: true, TopLogProbs: 3}
+	req := openai.ChatCompletionRequest{
+		Model:       "fake",
+		Messages:    chatQuestion,
+		MaxTokens:   12,
+		LogProbs:    true,
+		TopLogProbs: 3,
+	}
 	whole, err := client(ts).CreateChatCompletion(context.Background(), req)
 	require.NoError(t, err)
 	req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
@@ -138,7 +150,8 @@ func TestChatStreamEqualsWhole(t *testing.T) {
 // The bytes on the wire, as other readers than go-openai would see them.
 func TestStreamWire(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
-	_, header, data := call(t, ts, "/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}],"max_tokens":2,"stream":true,"ignore_eos":true}`)
+	_, header, data := call(t, ts, "/v1/chat/completions", `{"messages":[{"role":"user","content":"hi"}],`+
+		`"max_tokens":2,"stream":true,"ignore_eos":true}`)
 	if ct := header.Get("Content-Type"); !strings.HasPrefix(ct, "text/event-stream") {
 		t.Errorf("Content-Type %q", ct)
 	}
@@ -149,7 +162,8 @@ func TestStreamWire(t *testing.T) {
 			t.Errorf("event %d: %q", i, ev)
 		}
 	}
-	if events[4] != "data: [DONE]" || !strings.Contains(events[3], `"finish_reason":"length"`) || !strings.Contains(events[1], `"finish_reason":null`) {
+	if events[4] != "data: [DONE]" || !strings.Contains(events[3], `"finish_reason":"length"`) ||
+		!strings.Contains(events[1], `"finish_reason":null`) {
 		t.Errorf("end of stream: %q", events[1:])
 	}
 	if strings.Contains(string(data), "usage") {
@@ -162,13 +176,16 @@ func TestChatContentForms(t *testing.T) {
 	count := func(body string) int {
 		return ask(t, ts, "/v1/chat/completions", `{"max_tokens":1,"messages":`+body+`}`).Usage.PromptTokens
 	}
-	if got, want := count(`[{"role":"user","content":[{"type":"text","text":"a b"},{"type":"text","text":"c"}]}]`), count(`[{"role":"user","content":"a b c"}]`); got != want {
+	if got, want := count(`[{"role":"user","content":[{"type":"text","text":"a b"},{"type":"text","text":"c"}]}]`),
+		count(`[{"role":"user","content":"a b c"}]`); got != want {
 		t.Errorf("parts count %d tokens, text %d", got, want)
 	}
-	if got, want := count(`[{"role":"user","content":"a"},{"role":"assistant","content":null},{"role":"user","content":"b"}]`), 1+2+1+2+1; got != want {
+	if got, want := count(`[{"role":"user","content":"a"},{"role":"assistant","content":null},{"role":"user",`+
+		`"content":"b"}]`), 1+2+1+2+1; got != want {
 		t.Errorf("null assistant content: %d tokens, want %d", got, want)
 	}
-	if got, want := count(`[{"role":"developer","content":"a"},{"role":"user","content":"b"}]`), count(`[{"role":"system","content":"a"},{"role":"user","content":"b"}]`); got != want {
+	if got, want := count(`[{"role":"developer","content":"a"},{"role":"user","content":"b"}]`),
+		count(`[{"role":"system","content":"a"},{"role":"user","content":"b"}]`); got != want {
 		t.Errorf("developer counts %d tokens, system %d", got, want)
 	}
 }

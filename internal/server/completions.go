@@ -29,7 +29,13 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 		writeError(w, e)
 		return
 	}
-	reply := response[textChoice]{ID: s.id("cmpl-"), Object: "text_completion", Created: time.Now().Unix(), Model: s.cfg.Model, Usage: &usage{}}
+	reply := response[textChoice]{
+		ID:      s.id("cmpl-"),
+		Object:  "text_completion",
+		Created: time.Now().Unix(),
+		Model:   s.cfg.Model,
+		Usage:   &usage{},
+	}
 	announceIgnored(w, p.ignored)
 	if p.stream {
 		s.textStream(r.Context(), w, prompts, &p, reply)
@@ -71,7 +77,9 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request) {
 
 // textStream sends one event per token (the echoed prompt is one event), a finish event per prompt,
 // the usage if asked for, and [DONE].
-func (s *Server) textStream(ctx context.Context, w http.ResponseWriter, prompts [][]int, p *params, event response[textChoice]) {
+func (s *Server) textStream(ctx context.Context, w http.ResponseWriter, prompts [][]int, p *params,
+	event response[textChoice],
+) {
 	total := event.Usage
 	event.Usage = nil
 	stream := newEvents(w)

@@ -26,7 +26,12 @@ func TestCompletionMatchesReference(t *testing.T) {
 			prompt := append([]int{fakeBOS}, e.Encode(words)...)[:n]
 			words = strings.Join(strings.Fields(words)[:n-1], " ")
 			want, logprobs := reference(e, prompt, 8)
-			got, err := client(ts).CreateCompletion(context.Background(), openai.CompletionRequest{Model: "fake", Prompt: words, MaxTokens: 8, LogProbs: 5})
+			got, err := client(ts).CreateCompletion(context.Background(), openai.CompletionRequest{
+				Model:     "fake",
+				Prompt:    words,
+				MaxTokens: 8,
+				LogProbs:  5,
+			})
 			require.NoError(t, err)
 			c := got.Choices[0]
 			if diff := cmp.Diff(e.text(want), c.Text); diff != "" {
@@ -35,8 +40,11 @@ func TestCompletionMatchesReference(t *testing.T) {
 			require.Len(t, c.LogProbs.Tokens, len(want))
 			offset := 0
 			for i, id := range want {
-				if c.LogProbs.Tokens[i] != e.TokenText(id) || c.LogProbs.TokenLogprobs[i] != float32(logprobs[i]) && !sameLogprob(float64(c.LogProbs.TokenLogprobs[i]), float64(float32(logprobs[i]))) {
-					t.Errorf("token %d: %q %v, want %q %v", i, c.LogProbs.Tokens[i], c.LogProbs.TokenLogprobs[i], e.TokenText(id), logprobs[i])
+				if c.LogProbs.Tokens[i] != e.TokenText(id) ||
+					c.LogProbs.TokenLogprobs[i] != float32(logprobs[i]) &&
+						!sameLogprob(float64(c.LogProbs.TokenLogprobs[i]), float64(float32(logprobs[i]))) {
+					t.Errorf("token %d: %q %v, want %q %v", i, c.LogProbs.Tokens[i], c.LogProbs.TokenLogprobs[i], e.TokenText(id),
+						logprobs[i])
 				}
 				if c.LogProbs.TextOffset[i] != offset {
 					t.Errorf("token %d: offset %d, want %d", i, c.LogProbs.TextOffset[i], offset)
@@ -73,7 +81,8 @@ func TestEcho(t *testing.T) {
 	ts := start(t, e, server.Config{})
 	prompt := append([]int{fakeBOS}, idPrompt(130, 7)...)
 	ids, _ := json.Marshal(prompt)
-	got := ask(t, ts, "/v1/completions", `{"prompt":`+string(ids)+`,"max_tokens":3,"echo":true,"logprobs":2,"ignore_eos":true}`)
+	got := ask(t, ts, "/v1/completions", `{"prompt":`+string(ids)+`,"max_tokens":3,"echo":true,"logprobs":2,`+
+		`"ignore_eos":true}`)
 	c := got.Choices[0]
 	if !strings.HasPrefix(c.Text, e.text(prompt)) || c.Text == e.text(prompt) {
 		t.Errorf("text does not start with the prompt and go on: %q", c.Text)

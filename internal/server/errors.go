@@ -41,7 +41,12 @@ func (e *apiError) envelope() errorEnvelope {
 
 // badRequest is a 400 about one field; param may be empty when the body as a whole is at fault.
 func badRequest(param, format string, args ...any) *apiError {
-	return &apiError{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...), kind: "invalid_request_error", param: param}
+	return &apiError{
+		status:  http.StatusBadRequest,
+		message: fmt.Sprintf(format, args...),
+		kind:    "invalid_request_error",
+		param:   param,
+	}
 }
 
 // engineFailure is a 500: the request was good and the engine was not.
@@ -55,7 +60,8 @@ func engineFailure(err error) *apiError {
 // tooLong is the 400 for a prompt that does not fit. Clients parse its two numbers, so their places
 // ("maximum context length is N tokens", "you requested M tokens") are part of the wire format.
 func tooLong(param string, limit, prompt, completion int) *apiError {
-	e := badRequest(param, "This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the prompt, %d for the completion). Shorten the prompt or lower max_tokens.",
+	e := badRequest(param, "This model's maximum context length is %d tokens. However, you requested %d tokens (%d in "+
+		"the prompt, %d for the completion). Shorten the prompt or lower max_tokens.",
 		limit, prompt+completion, prompt, completion)
 	e.code = "context_length_exceeded"
 	return e

@@ -48,7 +48,10 @@ var refusals = []struct {
 	{"top_k", chat, `{` + hi + `,"top_k":4}`, 400, "top_k", "not supported"},
 	{"suffix", text, `{"prompt":"a","suffix":"b"}`, 400, "suffix", "not supported"},
 	{"negative max_tokens", chat, `{` + hi + `,"max_tokens":-1}`, 400, "max_tokens", "negative"},
-	{"negative max_completion_tokens", chat, `{` + hi + `,"max_completion_tokens":-5}`, 400, "max_completion_tokens", "negative"},
+	{
+		"negative max_completion_tokens", chat, `{` + hi + `,"max_completion_tokens":-5}`, 400, "max_completion_tokens",
+		"negative",
+	},
 	{"zero max_tokens in a chat", chat, `{` + hi + `,"max_tokens":0}`, 400, "max_tokens", "at least 1"},
 	{"max_tokens is text", text, `{"prompt":"a","max_tokens":"many"}`, 400, "max_tokens", "integer"},
 	{"max_tokens is half", text, `{"prompt":"a","max_tokens":1.5}`, 400, "max_tokens", "integer"},
@@ -63,7 +66,10 @@ var refusals = []struct {
 	{"five stops", text, `{"prompt":"a","stop":["1","2","3","4","5"]}`, 400, "stop", "at most 4"},
 	{"empty stop", text, `{"prompt":"a","stop":[""]}`, 400, "stop", "empty"},
 	{"stream is text", chat, `{` + hi + `,"stream":"yes"}`, 400, "stream", "true or false"},
-	{"stream options without stream", chat, `{` + hi + `,"stream_options":{"include_usage":true}}`, 400, "stream_options", "stream"},
+	{
+		"stream options without stream", chat, `{` + hi + `,"stream_options":{"include_usage":true}}`, 400, "stream_options",
+		"stream",
+	},
 	{"logprobs 21", text, `{"prompt":"a","logprobs":21}`, 400, "logprobs", "between 0 and 20"},
 	{"logprobs -1", text, `{"prompt":"a","logprobs":-1}`, 400, "logprobs", "between 0 and 20"},
 	{"logprobs true in text", text, `{"prompt":"a","logprobs":true}`, 400, "logprobs", "integer"},
@@ -81,9 +87,18 @@ var refusals = []struct {
 	{"id outside", text, `{"prompt":[20,64]}`, 400, "prompt", "outside the vocabulary"},
 	{"negative id", text, `{"prompt":[[-1]]}`, 400, "prompt", "outside the vocabulary"},
 	{"too many prompts", text, `{"prompt":[` + strings.Repeat(`"a",`, 64) + `"a"]}`, 400, "prompt", "at most 64"},
-	{"prompt too long", text, `{"prompt":"` + strings.Repeat("a ", 2048) + `","max_tokens":1}`, 400, "prompt", "maximum context length is 2048 tokens. However, you requested 2050 tokens"},
-	{"answer too long", chat, `{` + hi + `,"max_tokens":2045}`, 400, "messages", "you requested 2049 tokens (4 in the prompt, 2045 for the completion)"},
-	{"full window, no max_tokens", chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("a ", 2045) + `"}]}`, 400, "messages", "maximum context length"},
+	{
+		"prompt too long", text, `{"prompt":"` + strings.Repeat("a ", 2048) + `","max_tokens":1}`, 400, "prompt",
+		"maximum context length is 2048 tokens. However, you requested 2050 tokens",
+	},
+	{
+		"answer too long", chat, `{` + hi + `,"max_tokens":2045}`, 400, "messages",
+		"you requested 2049 tokens (4 in the prompt, 2045 for the completion)",
+	},
+	{
+		"full window, no max_tokens", chat, `{"messages":[{"role":"user","content":"` + strings.Repeat("a ", 2045) + `"}]}`,
+		400, "messages", "maximum context length",
+	},
 	{"huge max_tokens", chat, `{` + hi + `,"max_tokens":9223372036854775807}`, 400, "messages", "maximum context length"},
 	{"unknown model", chat, `{"model":"gpt",` + hi + `}`, 404, "model", `"gpt" is not served`},
 	{"unknown route", "/v1/embeddings", `{}`, 404, "", "no route"},
@@ -114,9 +129,11 @@ func TestRefusals(t *testing.T) {
 				param = *got.Error.Param
 			}
 			if status != row.status || param != row.param || !strings.Contains(got.Error.Message, row.says) {
-				t.Errorf("got %d param %q %q, want %d param %q with %q", status, param, got.Error.Message, row.status, row.param, row.says)
+				t.Errorf("got %d param %q %q, want %d param %q with %q", status, param, got.Error.Message, row.status, row.param,
+					row.says)
 			}
-			if got.Error.Type != "invalid_request_error" || !strings.HasSuffix(got.Error.Message, ".") && !strings.HasPrefix(got.Error.Message, "messages[") {
+			if got.Error.Type != "invalid_request_error" ||
+				!strings.HasSuffix(got.Error.Message, ".") && !strings.HasPrefix(got.Error.Message, "messages[") {
 				t.Errorf("type %q, message %q must be a sentence", got.Error.Type, got.Error.Message)
 			}
 		})
@@ -127,9 +144,14 @@ func TestRefusals(t *testing.T) {
 func TestAccepted(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
 	for name, row := range map[string]struct{ path, body string }{
-		"exactly full":       {text, `{"prompt":"` + strings.Repeat("a ", 2046) + `","max_tokens":1}`},
-		"neutral fields":     {chat, `{` + hi + `,"max_tokens":1,"n":1,"top_p":1.0,"frequency_penalty":0,"presence_penalty":0.0,"logit_bias":{},"top_k":-1,"repetition_penalty":1.0,"response_format":{ "type": "text" },"tools":[],"user":"u"}`},
-		"nulls":              {chat, `{` + hi + `,"max_tokens":1,"n":null,"stop":null,"seed":null,"stream_options":null,"logprobs":null}`},
+		"exactly full": {text, `{"prompt":"` + strings.Repeat("a ", 2046) + `","max_tokens":1}`},
+		"neutral fields": {
+			chat, `{` + hi + `,"max_tokens":1,"n":1,"top_p":1.0,"frequency_penalty":0,"presence_penalty":0.0,` +
+				`"logit_bias":{},"top_k":-1,"repetition_penalty":1.0,"response_format":{ "type": "text" },"tools":[],"user":"u"}`,
+		},
+		"nulls": {
+			chat, `{` + hi + `,"max_tokens":1,"n":null,"stop":null,"seed":null,"stream_options":null,"logprobs":null}`,
+		},
 		"stop as text":       {text, `{"prompt":"a","stop":"x","max_tokens":1}`},
 		"four stops":         {text, `{"prompt":"a","stop":["1","2","3","4"],"max_tokens":1}`},
 		"logprobs 20":        {text, `{"prompt":"a","logprobs":20,"max_tokens":1}`},
@@ -151,7 +173,11 @@ func TestUnknownFieldsAreIgnoredAndNamed(t *testing.T) {
 
 func TestGoOpenAIReadsErrors(t *testing.T) {
 	ts := start(t, &fakeEngine{}, server.Config{})
-	_, err := client(ts).CreateChatCompletion(context.Background(), openai.ChatCompletionRequest{Model: "fake", Messages: chatQuestion, MaxTokens: 4096})
+	_, err := client(ts).CreateChatCompletion(context.Background(), openai.ChatCompletionRequest{
+		Model:     "fake",
+		Messages:  chatQuestion,
+		MaxTokens: 4096,
+	})
 	var api *openai.APIError
 	require.ErrorAs(t, err, &api)
 	if api.HTTPStatusCode != 400 || api.Code != "context_length_exceeded" || api.Param == nil || *api.Param != "messages" {
@@ -220,7 +246,8 @@ func TestBrokenEngine(t *testing.T) {
 				t.Errorf("%d %s", status, data)
 			}
 			status, _, data = call(t, ts, text, body+`,"stream":true}`)
-			if status != 200 || !strings.Contains(string(data), `data: {"error":`) || !strings.HasSuffix(string(data), "data: [DONE]\n\n") {
+			if status != 200 || !strings.Contains(string(data), `data: {"error":`) ||
+				!strings.HasSuffix(string(data), "data: [DONE]\n\n") {
 				t.Errorf("stream %d %s", status, data)
 			}
 		})

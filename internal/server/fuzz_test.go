@@ -18,7 +18,8 @@ func FuzzRequests(f *testing.F) {
 		f.Add(row.path, []byte(row.body))
 	}
 	f.Add(chat, []byte(`{`+hi+`,"max_tokens":2,"logprobs":true,"top_logprobs":20,"stop":["a"]}`))
-	f.Add(text, []byte(`{"prompt":[[20],[21]],"max_tokens":2,"logprobs":3,"echo":true,"temperature":1,"seed":4,"top_p":0.5}`))
+	f.Add(text, []byte(`{"prompt":[[20],[21]],"max_tokens":2,"logprobs":3,"echo":true,"temperature":1,"seed":4,`+
+		`"top_p":0.5}`))
 	f.Add("/detokenize", []byte(`{"tokens":[1,2,3]}`))
 	s, err := server.New(&fakeEngine{window: 64}, server.Config{MaxBody: 1 << 16})
 	require.NoError(f, err)

@@ -30,7 +30,9 @@ type outcome struct {
 
 // generate answers one prompt. emit gets every step in order; with echo, emitPrompt first gets the
 // prompt's tokens (the first has no log-probability).
-func (s *Server) generate(ctx context.Context, prompt []int, index int, p *params, emitPrompt func([]scored) error, emit func(step) error) (outcome, error) {
+func (s *Server) generate(ctx context.Context, prompt []int, index int, p *params, emitPrompt func([]scored) error,
+	emit func(step) error,
+) (outcome, error) {
 	out := outcome{prompt: len(prompt), finish: "length"}
 	var (
 		st  State

@@ -119,7 +119,8 @@ func TestClientGoneWhileWaiting(t *testing.T) {
 	ts := start(t, e, server.Config{MaxRequests: 2, Parallel: 1})
 	post := func(ctx context.Context) chan struct{} {
 		done := make(chan struct{})
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL+text, strings.NewReader(`{"prompt":[20],"max_tokens":1}`))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, ts.URL+text,
+			strings.NewReader(`{"prompt":[20],"max_tokens":1}`))
 		require.NoError(t, err)
 		go func() {
 			defer close(done)
@@ -147,7 +148,8 @@ func TestOverload(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if resp, err := http.Post(ts.URL+text, "application/json", strings.NewReader(`{"prompt":[20],"max_tokens":1}`)); err == nil {
+		if resp, err := http.Post(ts.URL+text, "application/json",
+			strings.NewReader(`{"prompt":[20],"max_tokens":1}`)); err == nil {
 			resp.Body.Close()
 		}
 	}()
@@ -246,7 +248,8 @@ func TestShutdownDeadline(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	for name, cfg := range map[string]server.Config{
-		"step off the grid": {Chunk: 64, CacheStep: 100}, "negative chunk": {Chunk: -1}, "no requests": {MaxRequests: -1}, "no steps": {Parallel: -2},
+		"step off the grid": {Chunk: 64, CacheStep: 100}, "negative chunk": {Chunk: -1}, "no requests": {MaxRequests: -1},
+		"no steps": {Parallel: -2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := server.New(&fakeEngine{window: 10}, cfg); err == nil {

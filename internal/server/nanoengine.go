@@ -12,7 +12,8 @@ import (
 // engines.
 func Nano(model *nano.Model, name string, maxModelLen int) (Engine, error) {
 	if most := model.Config.MaxPositions; maxModelLen < 1 || maxModelLen > most {
-		return nil, fmt.Errorf("server: a context of %d tokens is outside 1..%d, the model's max_position_embeddings", maxModelLen, most)
+		return nil, fmt.Errorf("server: a context of %d tokens is outside 1..%d, the model's max_position_embeddings",
+			maxModelLen, most)
 	}
 	return nanoEngine{model: model, name: name, maxModelLen: maxModelLen}, nil
 }

@@ -88,7 +88,8 @@ func TestNanoAnswersAsRecorded(t *testing.T) {
 	}
 }
 
-const lisbon = `{"model":"nano-v4","messages":[{"role":"user","content":"The access code for the Lisbon archive is 48213. What is the access code for the Lisbon archive?"}],"temperature":0}`
+const lisbon = `{"model":"nano-v4","messages":[{"role":"user","content":"The access code for the Lisbon archive is ` +
+	`48213. What is the access code for the Lisbon archive?"}],"temperature":0}`
 
 func TestNanoChat(t *testing.T) {
 	a := ask(t, startNano(t), chat, lisbon)

@@ -18,7 +18,13 @@ type modelList struct {
 }
 
 func (s *Server) card() modelCard {
-	return modelCard{ID: s.cfg.Model, Object: "model", Created: s.started.Unix(), OwnedBy: "assay", MaxModelLen: s.engine.MaxModelLen()}
+	return modelCard{
+		ID:          s.cfg.Model,
+		Object:      "model",
+		Created:     s.started.Unix(),
+		OwnedBy:     "assay",
+		MaxModelLen: s.engine.MaxModelLen(),
+	}
 }
 
 // models is GET /v1/models.

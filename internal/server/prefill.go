@@ -85,7 +85,8 @@ func (s *Server) extend(ctx context.Context, st State, ids []int, last int) ([][
 		return nil, err
 	}
 	if len(rows) != last || st.Len() != before+len(ids) {
-		return nil, fmt.Errorf("it returned %d rows and length %d for %d tokens after %d, want %d rows", len(rows), st.Len(), len(ids), before, last)
+		return nil, fmt.Errorf("it returned %d rows and length %d for %d tokens after %d, want %d rows", len(rows), st.Len(),
+			len(ids), before, last)
 	}
 	for i, row := range rows {
 		if err := checkRow(row, s.engine.Vocab(), st.Len()-last+i); err != nil {

@@ -80,7 +80,8 @@ func New(engine Engine, cfg Config) (*Server, error) {
 	case cfg.Chunk < 1 || cfg.CacheStep < 1 || cfg.CacheStep%cfg.Chunk != 0:
 		return nil, fmt.Errorf("server: CacheStep %d must be a positive multiple of Chunk %d", cfg.CacheStep, cfg.Chunk)
 	case cfg.MaxRequests < 1 || cfg.Parallel < 1 || cfg.MaxBody < 1 || cfg.Drain < 0:
-		return nil, fmt.Errorf("server: MaxRequests %d, Parallel %d and MaxBody %d must be positive and Drain %v not negative", cfg.MaxRequests, cfg.Parallel, cfg.MaxBody, cfg.Drain)
+		return nil, fmt.Errorf("server: MaxRequests %d, Parallel %d and MaxBody %d must be positive and Drain %v not "+
+			"negative", cfg.MaxRequests, cfg.Parallel, cfg.MaxBody, cfg.Drain)
 	}
 	s := &Server{
 		engine: engine, cfg: cfg, cache: newPrefixCache(cfg.CacheTokens),
@@ -148,7 +149,8 @@ func (s *Server) limited(h http.HandlerFunc) http.HandlerFunc {
 		default:
 			writeError(w, &apiError{
 				status: http.StatusServiceUnavailable, kind: "server_error", code: "overloaded",
-				message: fmt.Sprintf("The server already works on %d requests, its limit. Try again in a moment.", s.cfg.MaxRequests),
+				message: fmt.Sprintf("The server already works on %d requests, its limit. Try again in a moment.",
+					s.cfg.MaxRequests),
 			})
 		}
 	}

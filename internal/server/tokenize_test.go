@@ -33,10 +33,16 @@ func TestTokenize(t *testing.T) {
 		body string
 		want tokenized
 	}{
-		"prompt":          {`{"prompt":"4 7"}`, tokenized{3, 2048, []int{0, 10, 13}, nil}},
-		"no specials":     {`{"prompt":"4 7","add_special_tokens":false}`, tokenized{2, 2048, []int{10, 13}, nil}},
-		"with text":       {`{"model":"fake","prompt":"4","return_token_strs":true}`, tokenized{2, 2048, []int{0, 10}, []string{"<bos>", "4"}}},
-		"messages":        {`{"messages":[{"role":"system","content":"1"},{"role":"user","content":"2 3"}]}`, tokenized{7, 2048, []int{0, 4, 7, 2, 8, 9, 3}, nil}},
+		"prompt":      {`{"prompt":"4 7"}`, tokenized{3, 2048, []int{0, 10, 13}, nil}},
+		"no specials": {`{"prompt":"4 7","add_special_tokens":false}`, tokenized{2, 2048, []int{10, 13}, nil}},
+		"with text": {
+			`{"model":"fake","prompt":"4","return_token_strs":true}`, tokenized{2, 2048, []int{0, 10}, []string{"<bos>", "4"}},
+		},
+		"messages": {
+			`{"messages":[{"role":"system","content":"1"},{"role":"user","content":"2 3"}]}`, tokenized{
+				7, 2048, []int{0, 4, 7, 2, 8, 9, 3}, nil,
+			},
+		},
 		"nothing in text": {`{"prompt":"","add_special_tokens":false}`, tokenized{0, 2048, []int{}, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +60,8 @@ func TestTokenizeCountsAsUsage(t *testing.T) {
 		_, _, data := call(t, ts, "/v1/tokenize", "{"+body+"}")
 		var got tokenized
 		require.NoError(t, json.Unmarshal(data, &got))
-		if used := ask(t, ts, path, "{"+body+`,"max_tokens":1}`).Usage.PromptTokens; used != got.Count || len(got.Tokens) != used {
+		if used := ask(t, ts, path, "{"+body+`,"max_tokens":1}`).Usage.PromptTokens; used != got.Count ||
+			len(got.Tokens) != used {
 			t.Errorf("%s: usage says %d, /tokenize %d", path, used, got.Count)
 		}
 	}

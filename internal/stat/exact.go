@@ -98,7 +98,8 @@ func DetectableDrop(n int, alpha, power float64) (float64, error) {
 		return 0, fmt.Errorf("detectable drop: %w", err)
 	}
 	if n < 1 || !(power > 0 && power < 1) {
-		return 0, fmt.Errorf("detectable drop: n is %d and power %v, want at least one pair and a power between 0 and 1", n, power)
+		return 0, fmt.Errorf("detectable drop: n is %d and power %v, want at least one pair and a power between 0 and 1", n,
+			power)
 	}
 	if n < need {
 		return 1, nil

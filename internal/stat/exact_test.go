@@ -46,7 +46,8 @@ func TestFisherPublished(t *testing.T) {
 func fisherRational(a, b, c, d int) (two, less, greater float64) {
 	row, col, n := a+b, a+c, a+b+c+d
 	prob := func(k int) *big.Rat {
-		num := new(big.Int).Mul(new(big.Int).Binomial(int64(row), int64(k)), new(big.Int).Binomial(int64(n-row), int64(col-k)))
+		num := new(big.Int).Mul(new(big.Int).Binomial(int64(row), int64(k)),
+			new(big.Int).Binomial(int64(n-row), int64(col-k)))
 		return new(big.Rat).SetFrac(num, new(big.Int).Binomial(int64(n), int64(col)))
 	}
 	at, t2, l, g := prob(a), new(big.Rat), new(big.Rat), new(big.Rat)
@@ -146,7 +147,12 @@ func TestDetectableDropBySimulation(t *testing.T) {
 		alpha, drop  float64
 		pointsDigits int
 	}{
-		{20, 0.05, 0.31, 2}, {40, 0.01, 0.22, 2}, {60, 0.001, 0.20, 2}, {120, 0.05, 0.055, 3}, {240, 0.01, 0.038, 3}, {500, 0.05, 0.013, 3},
+		{20, 0.05, 0.31, 2},
+		{40, 0.01, 0.22, 2},
+		{60, 0.001, 0.20, 2},
+		{120, 0.05, 0.055, 3},
+		{240, 0.01, 0.038, 3},
+		{500, 0.05, 0.013, 3},
 	} {
 		d, err := stat.DetectableDrop(c.n, c.alpha, 0.8)
 		require.NoError(t, err)

@@ -28,9 +28,8 @@ func (m Matched) Drop() float64 {
 // intervals of the two rates put together with the correlation of the pairs. Like Wilson's its coverage is near the
 // level and not guaranteed; the tests enumerate it.
 //
-// Source: R. G. Newcombe, Statistics in Medicine 17 (1998) 2635-2650, method 10: a positive correlation is corrected for
-// continuity.
-// It fails on a negative count, without a pair, and when level is not inside (0, 1).
+// Source: R. G. Newcombe, Statistics in Medicine 17 (1998) 2635-2650, method 10: a positive correlation is corrected
+// for continuity. It fails on a negative count, without a pair, and when level is not inside (0, 1).
 func DropInterval(m Matched, level float64) (Interval, error) {
 	if m.Both < 0 || m.Lost < 0 || m.Won < 0 || m.Neither < 0 {
 		return Interval{}, fmt.Errorf("interval of a paired drop: counts %+v, want none below 0", m)

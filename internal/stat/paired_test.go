@@ -47,7 +47,11 @@ func TestDropIntervalCoverageByEnumeration(t *testing.T) {
 	mean := 0.0
 	logFact := func(k int) float64 { v, _ := math.Lgamma(float64(k + 1)); return v }
 	for _, c := range []struct{ both, lost, won, neither float64 }{
-		{0.7, 0.2, 0.05, 0.05}, {0.4, 0.1, 0.1, 0.4}, {0.88, 0.1, 0.01, 0.01}, {0.25, 0.25, 0.25, 0.25}, {0.5, 0.35, 0.1, 0.05},
+		{0.7, 0.2, 0.05, 0.05},
+		{0.4, 0.1, 0.1, 0.4},
+		{0.88, 0.1, 0.01, 0.01},
+		{0.25, 0.25, 0.25, 0.25},
+		{0.5, 0.35, 0.1, 0.05},
 	} {
 		covered := 0.0
 		for a := range n + 1 {
@@ -58,7 +62,8 @@ func TestDropIntervalCoverageByEnumeration(t *testing.T) {
 					require.NoError(t, err)
 					if v.Contains(c.lost - c.won) {
 						covered += math.Exp(logFact(n) - logFact(a) - logFact(b) - logFact(d) - logFact(m.Neither) +
-							float64(a)*math.Log(c.both) + float64(b)*math.Log(c.lost) + float64(d)*math.Log(c.won) + float64(m.Neither)*math.Log(c.neither))
+							float64(a)*math.Log(c.both) + float64(b)*math.Log(c.lost) + float64(d)*math.Log(c.won) +
+							float64(m.Neither)*math.Log(c.neither))
 					}
 				}
 			}

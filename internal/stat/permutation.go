@@ -44,23 +44,27 @@ type Permutation struct {
 // number of draws and on an unknown alternative.
 func PairedPermutation(diff []float64, alt Alternative, how Resampling) (Permutation, error) {
 	if alt != TwoSided && alt != Less && alt != Greater {
-		return Permutation{}, fmt.Errorf("paired permutation test: alternative %v is unknown, want TwoSided, Less or Greater", alt)
+		return Permutation{}, fmt.Errorf("paired permutation test: alternative %v is unknown, want TwoSided, Less or Greater",
+			alt)
 	}
 	if how.Draws < 0 {
-		return Permutation{}, fmt.Errorf("paired permutation test: %d draws, want at least 1, or 0 for %d", how.Draws, DefaultResamples)
+		return Permutation{}, fmt.Errorf("paired permutation test: %d draws, want at least 1, or 0 for %d", how.Draws,
+			DefaultResamples)
 	}
 	// Zero differences change no sum, so they only cost enumeration.
 	d, size := make([]float64, 0, len(diff)), 0.0
 	for i, v := range diff {
 		if !finite(v) {
-			return Permutation{}, fmt.Errorf("paired permutation test: difference %d is %v, want a number: leave unmeasured pairs out", i, v)
+			return Permutation{}, fmt.Errorf("paired permutation test: difference %d is %v, want a number: leave unmeasured "+
+				"pairs out", i, v)
 		}
 		if v != 0 {
 			d, size = append(d, v), size+math.Abs(v)
 		}
 	}
 	if !finite(size) {
-		return Permutation{}, fmt.Errorf("paired permutation test: the differences sum to %v, want numbers of a sane size", size)
+		return Permutation{}, fmt.Errorf("paired permutation test: the differences sum to %v, want numbers of a sane size",
+			size)
 	}
 	if len(d) == 0 {
 		return Permutation{P: 1, Exact: true, Extreme: 1, Patterns: 1, Bound: Interval{1, 1}}, nil

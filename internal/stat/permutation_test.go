@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/internal/stat"
 )
 
-// darwin is the difference in height of crossed and self-fertilised plants of Zea mays in eighths of an inch, as printed
-// in R. A. Fisher, The Design of Experiments (1935) table 3.
+// darwin is the difference in height of crossed and self-fertilised plants of Zea mays in eighths of an inch, as
+// printed in R. A. Fisher, The Design of Experiments (1935) table 3.
 func darwin() []float64 {
 	return []float64{49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48}
 }

@@ -39,8 +39,8 @@ var segment = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 // ValidID returns an error that says what is wrong with a case ID, or nil.
 func ValidID(id string) error { return ValidPath("case ID", id) }
 
-// ValidPath returns an error that says what is wrong with a slug path, which kind names, or nil: at least two segments of
-// [a-z0-9.-] with a letter or digit at both ends, the pillar first.
+// ValidPath returns an error that says what is wrong with a slug path, which kind names, or nil: at least two segments
+// of [a-z0-9.-] with a letter or digit at both ends, the pillar first.
 func ValidPath(kind, path string) error {
 	segs := strings.Split(path, "/")
 	if len(segs) < 2 {
@@ -48,7 +48,8 @@ func ValidPath(kind, path string) error {
 	}
 	for _, s := range segs {
 		if !segment.MatchString(s) {
-			return fmt.Errorf("%s %q has the segment %q: use lower-case letters, digits, dots and hyphens, with a letter or digit at both ends", kind, path, s)
+			return fmt.Errorf("%s %q has the segment %q: use lower-case letters, digits, dots and hyphens, with a letter or "+
+				"digit at both ends", kind, path, s)
 		}
 	}
 	return nil

@@ -24,7 +24,10 @@ func Env() []Variable {
 		{"ASSAY_MODEL", "first of /v1/models", "the model to ask the endpoint for", nil},
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},
-		{"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update and bless", nil},
+		{
+			"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update " +
+				"and bless", nil,
+		},
 		{"ASSAY_SUSPECTS", "", "patches.json with the patches that diagnose clears or implicates", nil},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
 		{"ASSAY_DISRUPT", "0", "1 allows diagnose aborts, floods, soaks and more than four clients at once", oneOf("0", "1")},
@@ -32,7 +35,10 @@ func Env() []Variable {
 		{"ASSAY_RESUME", "", "folder of a live, diagnose or weights run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
 		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
-		{"ASSAY_HAYSTACK", "the shipped Opticks", "what to hide needles in: a text file, or opticks, tom-sawyer, generated, agent", nil},
+		{
+			"ASSAY_HAYSTACK", "the shipped Opticks", "what to hide needles in: a text file, or opticks, tom-sawyer, " +
+				"generated, agent", nil,
+		},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
 		{"ASSAY_PYTHON", "", "interpreter with numpy: runs the tests of the Python workers too", nil},
@@ -88,7 +94,8 @@ func CheckEnv(environ []string) error {
 				errs = append(errs, fmt.Errorf("%s=%q cannot be used: %w", name, value, err))
 			}
 		case at < 0 && strings.HasPrefix(name, "ASSAY_"):
-			errs = append(errs, fmt.Errorf("%s is set, but there is no such variable: did you mean %s?", name, nearest(strings.ToUpper(name), table)))
+			errs = append(errs, fmt.Errorf("%s is set, but there is no such variable: did you mean %s?", name,
+				nearest(strings.ToUpper(name), table)))
 		}
 	}
 	return errors.Join(errs...)

@@ -31,7 +31,13 @@ func TestMain(m *testing.M) {
 	case "cases":
 		Register(
 			Case{ID: "a/c", Claim: "y MUST hold"},
-			Case{ID: "a/b", Claim: "x MUST hold", Catches: []string{"A1", "G6"}, Needs: []string{"logprobs"}, Cost: Cost{Requests: 2, Tokens: 300}},
+			Case{
+				ID:      "a/b",
+				Claim:   "x MUST hold",
+				Catches: []string{"A1", "G6"},
+				Needs:   []string{"logprobs"},
+				Cost:    Cost{Requests: 2, Tokens: 300},
+			},
 		)
 	}
 	if run, ok := scenarios[name]; ok {

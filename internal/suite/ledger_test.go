@@ -19,7 +19,12 @@ import (
 func TestLedgerRoundTrip(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results.jsonl")
 	want := []Result{
-		{Case: "a/b", Outcome: Passed, Seconds: 0.25, Numbers: Numbers{"margin-nats": 10.5, "gap": math.Inf(-1), "rho": math.NaN()}},
+		{
+			Case:    "a/b",
+			Outcome: Passed,
+			Seconds: 0.25,
+			Numbers: Numbers{"margin-nats": 10.5, "gap": math.Inf(-1), "rho": math.NaN()},
+		},
 		{Case: "a/c", Outcome: Failed, Message: "two\nlines \u2028", Detail: json.RawMessage(`{"answer":"<b>"}`)},
 		{Case: "a/d", Outcome: Unmeasured, Optional: true, Message: "gentle"},
 	}
@@ -78,7 +83,8 @@ func TestTornLastLine(t *testing.T) {
 
 func TestContinuedLedgerCutsTheTornLine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "results.jsonl")
-	require.NoError(t, os.WriteFile(name, []byte(`{"schema":1,"case":"a/b","outcome":"pass","seconds":1}`+"\n"+`{"schema":1,"ca`), 0o600))
+	require.NoError(t, os.WriteFile(name,
+		[]byte(`{"schema":1,"case":"a/b","outcome":"pass","seconds":1}`+"\n"+`{"schema":1,"ca`), 0o600))
 	l, err := OpenLedger(name)
 	require.NoError(t, err)
 	require.NoError(t, l.Append(passing("a/c")))

@@ -108,10 +108,11 @@ func Usage(err error) {
 	finish(UsageError, "usage")
 }
 
-// Job reports whether the calling test was started as a job, with -assay.job: alone, by a mage target or a scheduler, on
-// a terminal that a user watches, so that its output is the program's output. If so the test must give a Verdict or record
-// results, otherwise the run is a tool error; and the closing PASS of the testing package, which would stand above the
-// verdict and might contradict it, is not printed. In an ordinary `go test` Job returns false and does nothing.
+// Job reports whether the calling test was started as a job, with -assay.job: alone, by a mage target or a scheduler,
+// on a terminal that a user watches, so that its output is the program's output. If so the test must give a Verdict or
+// record results, otherwise the run is a tool error; and the closing PASS of the testing package, which would stand
+// above the verdict and might contradict it, is not printed. In an ordinary `go test` Job returns false and does
+// nothing.
 func Job(t interface{ Cleanup(f func()) }) bool {
 	if !flags.job {
 		return false

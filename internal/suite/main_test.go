@@ -15,27 +15,101 @@ func TestExitCodesAndVerdictLines(t *testing.T) {
 		verdict  string
 		stderr   string
 	}{
-		"tests passed":                        {scenario: "plain-pass", code: 0, verdict: "verdict pass"},
-		"tests failed":                        {scenario: "plain-fail", code: 1, verdict: "verdict fault: tests failed"},
-		"cases passed":                        {scenario: "all-pass", code: 0, verdict: "verdict pass"},
-		"a case failed":                       {scenario: "one-failed", code: 1, verdict: "verdict fault: 1 of 2 cases"},
-		"a case failed in a green test":       {scenario: "failed-but-green", code: 1, verdict: "verdict fault: 1 of 1 cases"},
-		"a required part unmeasured":          {scenario: "praised-then-unmeasured", code: 3, verdict: "verdict inconclusive: 1 of 2 cases"},
-		"an optional part unmeasured":         {scenario: "optional-unmeasured", code: 0, verdict: "verdict no fault found"},
-		"praise does not outlive a failure":   {scenario: "praised-then-test-failed", code: 1, verdict: "verdict fault: tests failed"},
-		"inconclusive stays 3 in a red test":  {scenario: "inconclusive-and-red", code: 3, verdict: "verdict inconclusive: 3 of 5"},
-		"a fault outweighs a lost endpoint":   {scenario: "fault-then-unreachable", code: 1, verdict: "verdict REGRESSED  far recall; 40 of 40 lost"},
-		"unreachable":                         {scenario: "unreachable", code: 4, verdict: "verdict unreachable: connection refused"},
-		"an engine broke":                     {scenario: "engine-broke", code: 5, verdict: "verdict tool error: 1 of 1 cases"},
-		"a result nobody can record":          {scenario: "bad-result", code: 5, verdict: `verdict a result is not recorded: case ID "UPPER" needs at least two segments, the pillar first, as in fidelity/grid`},
-		"usage":                               {scenario: "usage", code: 2, verdict: "verdict usage", stderr: "Error: OPENAI_BASE_URL is not set\n"},
-		"too few cases":                       {scenario: "plain-pass", args: []string{"-assay.min=1"}, code: 5, verdict: "verdict tool error: 0 cases ran, and this run must have at least 1"},
-		"enough cases":                        {scenario: "all-pass", args: []string{"-assay.min=2"}, code: 0, verdict: "verdict pass"},
-		"unreachable explains too few cases":  {scenario: "unreachable", args: []string{"-assay.min=2"}, code: 4, verdict: "verdict unreachable: connection refused"},
-		"an unknown variable":                 {scenario: "plain-pass", env: []string{"ASSAY_GOLDEN=x"}, code: 2, verdict: "verdict usage", stderr: "Error: ASSAY_GOLDEN is set, but there is no such variable: did you mean ASSAY_GOLDENS?\n"},
-		"a value that makes no sense":         {scenario: "plain-pass", env: []string{"ASSAY_BUDGET=huge"}, code: 2, verdict: "verdict usage", stderr: "Error: ASSAY_BUDGET=\"huge\" cannot be used: use one of smoke, standard, full\n"},
-		"interrupted":                         {scenario: "interrupted", code: 3, verdict: "verdict inconclusive: interrupted (interrupt) after 0 results"},
-		"a registry with two cases of one ID": {scenario: "twins", code: 5, verdict: "verdict tool error: the case registry is not valid", stderr: "Error: case \"a/b\" is registered twice: IDs are golden keys and must be unique\n"},
+		"tests passed":  {scenario: "plain-pass", code: 0, verdict: "verdict pass"},
+		"tests failed":  {scenario: "plain-fail", code: 1, verdict: "verdict fault: tests failed"},
+		"cases passed":  {scenario: "all-pass", code: 0, verdict: "verdict pass"},
+		"a case failed": {scenario: "one-failed", code: 1, verdict: "verdict fault: 1 of 2 cases"},
+		"a case failed in a green test": {
+			scenario: "failed-but-green",
+			code:     1,
+			verdict:  "verdict fault: 1 of 1 cases",
+		},
+		"a required part unmeasured": {
+			scenario: "praised-then-unmeasured",
+			code:     3,
+			verdict:  "verdict inconclusive: 1 of 2 cases",
+		},
+		"an optional part unmeasured": {scenario: "optional-unmeasured", code: 0, verdict: "verdict no fault found"},
+		"praise does not outlive a failure": {
+			scenario: "praised-then-test-failed",
+			code:     1,
+			verdict:  "verdict fault: tests failed",
+		},
+		"inconclusive stays 3 in a red test": {
+			scenario: "inconclusive-and-red",
+			code:     3,
+			verdict:  "verdict inconclusive: 3 of 5",
+		},
+		"a fault outweighs a lost endpoint": {
+			scenario: "fault-then-unreachable",
+			code:     1,
+			verdict:  "verdict REGRESSED  far recall; 40 of 40 lost",
+		},
+		"unreachable": {
+			scenario: "unreachable",
+			code:     4,
+			verdict:  "verdict unreachable: connection refused",
+		},
+		"an engine broke": {
+			scenario: "engine-broke",
+			code:     5,
+			verdict:  "verdict tool error: 1 of 1 cases",
+		},
+		"a result nobody can record": {
+			scenario: "bad-result",
+			code:     5,
+			verdict: `verdict a result is not recorded: case ID "UPPER" needs at least two segments, the pillar first, as in ` +
+				`fidelity/grid`,
+		},
+		"usage": {
+			scenario: "usage",
+			code:     2,
+			verdict:  "verdict usage",
+			stderr:   "Error: OPENAI_BASE_URL is not set\n",
+		},
+		"too few cases": {
+			scenario: "plain-pass",
+			args:     []string{"-assay.min=1"},
+			code:     5,
+			verdict:  "verdict tool error: 0 cases ran, and this run must have at least 1",
+		},
+		"enough cases": {
+			scenario: "all-pass",
+			args:     []string{"-assay.min=2"},
+			code:     0,
+			verdict:  "verdict pass",
+		},
+		"unreachable explains too few cases": {
+			scenario: "unreachable",
+			args:     []string{"-assay.min=2"},
+			code:     4,
+			verdict:  "verdict unreachable: connection refused",
+		},
+		"an unknown variable": {
+			scenario: "plain-pass",
+			env:      []string{"ASSAY_GOLDEN=x"},
+			code:     2,
+			verdict:  "verdict usage",
+			stderr:   "Error: ASSAY_GOLDEN is set, but there is no such variable: did you mean ASSAY_GOLDENS?\n",
+		},
+		"a value that makes no sense": {
+			scenario: "plain-pass",
+			env:      []string{"ASSAY_BUDGET=huge"},
+			code:     2,
+			verdict:  "verdict usage",
+			stderr:   "Error: ASSAY_BUDGET=\"huge\" cannot be used: use one of smoke, standard, full\n",
+		},
+		"interrupted": {
+			scenario: "interrupted",
+			code:     3,
+			verdict:  "verdict inconclusive: interrupted (interrupt) after 0 results",
+		},
+		"a registry with two cases of one ID": {
+			scenario: "twins",
+			code:     5,
+			verdict:  "verdict tool error: the case registry is not valid",
+			stderr:   "Error: case \"a/b\" is registered twice: IDs are golden keys and must be unique\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := helper(t, row.scenario, row.env, row.args...)
@@ -106,7 +180,8 @@ func TestJobs(t *testing.T) {
 func TestListings(t *testing.T) {
 	got := helper(t, "cases", nil, "-assay.list")
 	assert.Equal(t, 0, got.code)
-	assert.Equal(t, "a/b\n    claim    x MUST hold\n    catches  A1, G6\n    needs    logprobs\n    cost     2 requests, 300 tokens\n"+
+	assert.Equal(t, "a/b\n    claim    x MUST hold\n    catches  A1, G6\n    needs    logprobs\n    cost     2 "+
+		"requests, 300 tokens\n"+
 		"a/c\n    claim    y MUST hold\n    cost     none\n", got.stdout)
 
 	got = helper(t, "real", nil, "-test.list=^TestListings$")

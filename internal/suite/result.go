@@ -39,7 +39,8 @@ func (r Result) Validate() error {
 		return fmt.Errorf("the result of %q is not recorded: %w", r.Case, err)
 	}
 	if r.Message == "" && r.Outcome != Passed {
-		return fmt.Errorf("the result of %q is not recorded: outcome %q needs a message that says why", r.Case, string(r.Outcome))
+		return fmt.Errorf("the result of %q is not recorded: outcome %q needs a message that says why", r.Case,
+			string(r.Outcome))
 	}
 	if len(r.Detail) > 0 && !json.Valid(r.Detail) {
 		return fmt.Errorf("the result of %q is not recorded: its detail is not JSON", r.Case)

@@ -55,8 +55,8 @@ func (u *Run) Record(r Result) error {
 	return nil
 }
 
-// Verdict raises the run's code to code, with the text of the closing line. Of several the heaviest code decides, and of
-// equal ones the first that has a text.
+// Verdict raises the run's code to code, with the text of the closing line. Of several the heaviest code decides, and
+// of equal ones the first that has a text.
 func (u *Run) Verdict(code Code, text string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,7 +65,9 @@ func (u *Run) Verdict(code Code, text string) {
 
 func (u *Run) raise(code Code, text string) {
 	if code.weight() > u.verdict.weight() || code == u.verdict && u.text == "" {
-		u.verdict, u.text = code, strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ") // one line
+		// one line
+		u.verdict, u.text = code, strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }),
+			"; ")
 	}
 }
 
@@ -127,7 +129,8 @@ func (u *Run) conclude(testsCode, atLeast int) (Code, string) {
 		}
 	}
 	if len(u.results) < atLeast && u.verdict == Pass && testsCode == 0 {
-		u.raise(ToolError, fmt.Sprintf("tool error: %d cases ran, and this run must have at least %d", len(u.results), atLeast))
+		u.raise(ToolError, fmt.Sprintf("tool error: %d cases ran, and this run must have at least %d", len(u.results),
+			atLeast))
 	}
 	if testsCode != 0 && u.verdict == Pass {
 		u.raise(Regression, "fault: tests failed")

@@ -9,8 +9,8 @@ import (
 // Shard is one of Count parts that split the cases of a run. The zero value is the whole run.
 type Shard struct{ Index, Count int }
 
-// ParseShard reads "i/n" with i from 0 to n-1; an empty string is the whole run. Anything else is an error: a shard that
-// silently ran everything, or nothing, would make the union of the shards wrong.
+// ParseShard reads "i/n" with i from 0 to n-1; an empty string is the whole run. Anything else is an error: a shard
+// that silently ran everything, or nothing, would make the union of the shards wrong.
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{}, nil

@@ -9,10 +9,14 @@ import (
 )
 
 func TestIDs(t *testing.T) {
-	for _, id := range []string{"kernels/indexer-logits-paged/page-edge/len-65/hopper-fp8", "a/b", "fidelity/grid/1024/0.25"} {
+	for _, id := range []string{
+		"kernels/indexer-logits-paged/page-edge/len-65/hopper-fp8", "a/b", "fidelity/grid/1024/0.25",
+	} {
 		assert.NoError(t, ValidID(id), id)
 	}
-	for _, id := range []string{"", "grid", "a//b", "a/", "/a", "a/B", "a/b c", "a/-b", "a/b.", "a/..", "a/é", "a/b\n", "a/b_c"} {
+	for _, id := range []string{
+		"", "grid", "a//b", "a/", "/a", "a/B", "a/b c", "a/-b", "a/b.", "a/..", "a/é", "a/b\n", "a/b_c",
+	} {
 		assert.Error(t, ValidID(id), "%q", id)
 	}
 }
@@ -31,7 +35,9 @@ func TestRegistry(t *testing.T) {
 		Case{ID: "a/z", Claim: "it MUST hold"},
 	)
 	assert.Equal(t, []string{"a/x", "a/z", "b/x"}, IDs(r.Cases()), "the valid ones are kept")
-	for _, want := range []string{`"a/x" is registered twice`, `"it should hold": write one sentence with MUST`, `segment "A"`, "negative cost"} {
+	for _, want := range []string{
+		`"a/x" is registered twice`, `"it should hold": write one sentence with MUST`, `segment "A"`, "negative cost",
+	} {
 		assert.ErrorContains(t, r.Err(), want)
 	}
 	assert.Equal(t, Cost{3, 5, 7}, Cost{1, 2, 3}.Plus(Cost{2, 3, 4}))
@@ -66,13 +72,22 @@ func TestEditDistance(t *testing.T) {
 	for _, row := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"ASSAY_GOLDEN", "ASSAY_GOLDENS", 1}, {"ab", "ba", 2}} {
+	}{
+		{"", "", 0},
+		{"", "abc", 3},
+		{"abc", "", 3},
+		{"kitten", "sitting", 3},
+		{"ASSAY_GOLDEN", "ASSAY_GOLDENS", 1},
+		{"ab", "ba", 2},
+	} {
 		assert.Equal(t, row.want, editDistance(row.a, row.b), "%q %q", row.a, row.b)
 	}
 }
 
 func TestCheckEnv(t *testing.T) {
-	require.NoError(t, CheckEnv([]string{"PATH=/bin", "ASSAY_BUDGET=", "ASSAY_BUDGET=full", "ASSAY_DISRUPT=0", "OPENAI_BASE_URL=x", "=C:=", "odd"}))
+	require.NoError(t, CheckEnv([]string{
+		"PATH=/bin", "ASSAY_BUDGET=", "ASSAY_BUDGET=full", "ASSAY_DISRUPT=0", "OPENAI_BASE_URL=x", "=C:=", "odd",
+	}))
 	for kv, want := range map[string]string{
 		"ASSAY_WEIGHT=x":    "did you mean ASSAY_WEIGHTS?",
 		"ASSAY_=x":          "there is no such variable",

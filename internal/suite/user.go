@@ -19,11 +19,12 @@ func BaseURL(job, does string) (string, error) {
 		fmt.Fprintln(os.Stderr, "notice: OPENAI_API_BASE is a legacy name, set OPENAI_BASE_URL")
 		return v, nil
 	}
-	return "", fmt.Errorf("OPENAI_BASE_URL is not set: `%s` %s your server and has no default. Try OPENAI_BASE_URL=http://127.0.0.1:30000 go tool mage %s", job, does, job)
+	return "", fmt.Errorf("OPENAI_BASE_URL is not set: `%s` %s your server and has no default. Try "+
+		"OPENAI_BASE_URL=http://127.0.0.1:30000 go tool mage %s", job, does, job)
 }
 
-// Agree asks the user once, on a terminal only: a script has nobody to ask and has said what it wants. It is nil where nobody
-// is to be asked.
+// Agree asks the user once, on a terminal only: a script has nobody to ask and has said what it wants. It is nil where
+// nobody is to be asked.
 func Agree() func(question string) bool {
 	if Yes() || !term.IsTerminal(int(os.Stdin.Fd())) {
 		return nil

@@ -58,7 +58,8 @@ func Open(fsys fs.FS, name string) (_ *Trace, err error) {
 		t.Prompt = append(t.Prompt, int(id))
 	}
 	if len(t.Prompt) != t.Length || t.Kept > t.Length {
-		return nil, fmt.Errorf("%s: metadata says %d tokens with the last %d kept, the tensor \"prompt\" has %d", name, t.Length, t.Kept, len(t.Prompt))
+		return nil, fmt.Errorf("%s: metadata says %d tokens with the last %d kept, the tensor \"prompt\" has %d", name,
+			t.Length, t.Kept, len(t.Prompt))
 	}
 	return t, nil
 }

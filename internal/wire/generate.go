@@ -48,7 +48,9 @@ type script struct {
 }
 
 // sampled are the fields that decide how tokens are drawn; the checkpoint's defaults stand for the omitted.
-var sampled = []string{"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty"}
+var sampled = []string{
+	"temperature", "top_p", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
+}
 
 func (s *Server) generate(w http.ResponseWriter, hr *http.Request, chat bool) {
 	q := s.quirks
@@ -98,7 +100,10 @@ func (s *Server) write(r *request) *script {
 	case q.is("model-name", "changes") && n > 1:
 		a.model = s.o.Model + "-v2"
 	}
-	if q.is("defaults", "checkpoint") && slices.ContainsFunc(sampled, func(f string) bool { _, sent := r.fields[f]; return !sent }) {
+	if q.is("defaults", "checkpoint") && slices.ContainsFunc(sampled, func(f string) bool {
+		_, sent := r.fields[f]
+		return !sent
+	}) {
 		a.text = loopedTokens()
 	}
 	if r.chat && s.thinks(r) {
@@ -127,7 +132,8 @@ func (s *Server) thinks(r *request) bool {
 		}
 	}
 	q := s.quirks
-	return s.o.Thinks || q.is("thoughts-field", "reasoning", "reasoning-content", "both") || q.on("inline-thoughts") || q.is("finish-reason", "stop-in-thoughts")
+	return s.o.Thinks || q.is("thoughts-field", "reasoning", "reasoning-content", "both") || q.on("inline-thoughts") ||
+		q.is("finish-reason", "stop-in-thoughts")
 }
 
 // cap cuts the script at max_tokens, thoughts first.
@@ -199,7 +205,9 @@ func (s *Server) overloaded(w http.ResponseWriter) bool {
 func (s *Server) errorIn200(w http.ResponseWriter) bool {
 	switch s.quirks["error-in-200"] {
 	case "object":
-		writeJSON(w, http.StatusOK, map[string]any{"error": map[string]any{"message": "CUDA error: an illegal memory access", "type": "server_error"}})
+		writeJSON(w, http.StatusOK, map[string]any{
+			"error": map[string]any{"message": "CUDA error: an illegal memory access", "type": "server_error"},
+		})
 	case "text":
 		writeJSON(w, http.StatusOK, map[string]any{"error": "CUDA error: an illegal memory access"})
 	case "code-only":

@@ -50,18 +50,25 @@ func (s *Server) identity() map[string]http.HandlerFunc {
 			"internal_states": []any{map[string]any{"last_gen_throughput": 55.5, "avg_spec_accept_length": 1.9}},
 		}
 		routes["/get_server_info"] = fixed(info)
-		routes["/get_model_info"] = fixed(map[string]any{"model_path": "/models/" + s.o.Model, "is_generation": true, "weight_version": "default"})
+		routes["/get_model_info"] = fixed(map[string]any{
+			"model_path": "/models/" + s.o.Model, "is_generation": true, "weight_version": "default",
+		})
 		routes["/generate"] = s.native
 	case LlamaCPP:
 		routes["/props"] = fixed(map[string]any{
-			"build_info": "b7100-1a2b3c4d", "model_path": "/models/" + s.o.Model + ".gguf", "total_slots": 2, "chat_template": strings.Repeat("{{ x }}", 100),
-			"default_generation_settings": map[string]any{"n_ctx": s.o.Window, "params": map[string]any{"temperature": 0.8}}, "bos_token": "<s>",
+			"build_info": "b7100-1a2b3c4d", "model_path": "/models/" + s.o.Model + ".gguf", "total_slots": 2,
+			"chat_template":               strings.Repeat("{{ x }}", 100),
+			"default_generation_settings": map[string]any{"n_ctx": s.o.Window, "params": map[string]any{"temperature": 0.8}},
+			"bos_token":                   "<s>",
 		})
 		routes["/apply-template"] = func(w http.ResponseWriter, r *http.Request) {
 			text, _ := render(bodyOf(r))
 			writeJSON(w, http.StatusOK, map[string]any{"prompt": text})
 		}
-		routes["/slots"] = fixed([]any{map[string]any{"id": 0, "n_ctx": s.o.Window, "is_processing": false}, map[string]any{"id": 1, "n_ctx": s.o.Window, "is_processing": false}})
+		routes["/slots"] = fixed([]any{
+			map[string]any{"id": 0, "n_ctx": s.o.Window, "is_processing": false},
+			map[string]any{"id": 1, "n_ctx": s.o.Window, "is_processing": false},
+		})
 	default:
 		return routes
 	}

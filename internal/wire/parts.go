@@ -43,7 +43,9 @@ func (s *Server) usage(r *request, a *script) map[string]any {
 	if s.quirks.is("usage-placement", "never") {
 		return nil
 	}
-	u := map[string]any{"prompt_tokens": r.tokens, "completion_tokens": a.generated, "total_tokens": r.tokens + a.generated}
+	u := map[string]any{
+		"prompt_tokens": r.tokens, "completion_tokens": a.generated, "total_tokens": r.tokens + a.generated,
+	}
 	details := map[string]any{"cached_tokens": a.cached}
 	switch v := s.quirks["cached-tokens"]; {
 	case v == "null":
@@ -96,7 +98,8 @@ func (s *Server) logprobs(r *request, at int, tokens []string) any {
 			names[shown(alt)] = out
 		}
 		chat = append(chat, map[string]any{"token": shown(t), "logprob": value, "bytes": spelled(t), "top_logprobs": top})
-		flat.Tokens, flat.Values, flat.Top, flat.Offset = append(flat.Tokens, shown(t)), append(flat.Values, value), append(flat.Top, names), append(flat.Offset, 0)
+		flat.Tokens, flat.Values, flat.Top, flat.Offset = append(flat.Tokens, shown(t)), append(flat.Values, value),
+			append(flat.Top, names), append(flat.Offset, 0)
 	}
 	if r.chat && v != "old-shape" {
 		return map[string]any{"content": chat}

@@ -19,31 +19,94 @@ type Quirk struct {
 func Quirks() []Quirk {
 	return []Quirk{
 		{"W1", "usage-without-choices", "the last event has an empty list of choices, and the usage", []string{"empty-list"}},
-		{"W2", "usage-event-odd", "the usage event has no choices field, or repeats the text", []string{"no-field", "repeats-text", "repeats-message"}},
-		{"W3", "usage-placement", "usage comes with every event, in the choice, or never", []string{"every", "in-choice", "never"}},
-		{"W4", "thoughts-field", "thoughts come under one name, the other or both; history takes one", []string{"reasoning", "reasoning-content", "both", "history-reasoning", "history-reasoning-content"}},
+		{
+			"W2", "usage-event-odd", "the usage event has no choices field, or repeats the text", []string{
+				"no-field", "repeats-text", "repeats-message",
+			},
+		},
+		{
+			"W3", "usage-placement", "usage comes with every event, in the choice, or never", []string{
+				"every", "in-choice", "never",
+			},
+		},
+		{
+			"W4", "thoughts-field", "thoughts come under one name, the other or both; history takes one", []string{
+				"reasoning", "reasoning-content", "both", "history-reasoning", "history-reasoning-content",
+			},
+		},
 		{"W5", "history-needs-thoughts", "an assistant turn with tool calls and without thoughts is a 400", []string{"400"}},
-		{"W6", "error-in-stream", "an error comes inside a 200 stream, then [DONE]", []string{"object", "text", "old-object", "named-event"}},
+		{
+			"W6", "error-in-stream", "an error comes inside a 200 stream, then [DONE]", []string{
+				"object", "text", "old-object", "named-event",
+			},
+		},
 		{"W7", "only-done", "an early failure sends [DONE] and nothing else", []string{"done", "role-then-done"}},
-		{"W8", "no-done", "nothing follows the finish reason, with or without an open connection", []string{"open", "closed"}},
+		{
+			"W8", "no-done", "nothing follows the finish reason, with or without an open connection", []string{"open", "closed"},
+		},
 		{"W9", "comments", "comment lines keep the connection alive", []string{"many", "long-lines"}},
 		{"W10", "late-headers", "nothing, not even headers, until prefill ends", []string{"headers", "first-byte"}},
 		{"W11", "first-delta", "the first delta's content is null, empty or absent", []string{"null", "empty", "absent"}},
 		{"W12", "split-characters", "characters are split between deltas", []string{"replaced", "raw-bytes", "surrogates"}},
-		{"W13", "tool-deltas", "tool deltas have index 0 for all, no index, no id or the name again", []string{"index-zero", "no-index", "null-id", "name-repeated"}},
-		{"W14", "tool-call-cut", "finish_reason is tool_calls although the token cap cut the arguments", []string{"tool-calls", "stop"}},
-		{"W15", "finish-reason", "finish_reason is stop although the thinking budget ran out, null or missing", []string{"stop-in-thoughts", "null", "missing"}},
-		{"W16", "over-long", "a prompt beyond the window is a 400 of some wording, a 500, cut in silence, or answered with nothing", []string{"vllm", "sglang", "llama.cpp", "500", "cut", "nothing"}},
+		{
+			"W13", "tool-deltas", "tool deltas have index 0 for all, no index, no id or the name again", []string{
+				"index-zero", "no-index", "null-id", "name-repeated",
+			},
+		},
+		{
+			"W14", "tool-call-cut", "finish_reason is tool_calls although the token cap cut the arguments",
+			[]string{"tool-calls", "stop"},
+		},
+		{
+			"W15", "finish-reason", "finish_reason is stop although the thinking budget ran out, null or missing", []string{
+				"stop-in-thoughts", "null", "missing",
+			},
+		},
+		{
+			"W16", "over-long", "a prompt beyond the window is a 400 of some wording, a 500, cut in silence, or answered with " +
+				"nothing", []string{
+				"vllm", "sglang", "llama.cpp", "500", "cut", "nothing",
+			},
+		},
 		{"W17", "error-in-200", "an error object with status 200", []string{"object", "text", "code-only", "detail"}},
 		{"W18", "limit-counts-max-tokens", "max_tokens counts against the window", []string{"vllm", "sglang"}},
-		{"W19", "overload", "503, 429 or a 500 while loading, with or without Retry-After, for two requests or for ever", []string{"503-twice", "429-twice", "loading-twice", "in-200-twice", "retry-after", "503", "429", "loading"}},
-		{"W20", "logprobs", "log-probabilities are left out, null, of the old shape, clipped, not finite, or a 500", []string{"ignored", "null", "old-shape", "clipped", "infinity", "500", "400"}},
-		{"W21", "defaults", "omitted sampling fields take the checkpoint's, or fields are ignored", []string{"checkpoint", "ignored"}},
-		{"W22", "assistant-content", "an assistant turn's content may not be null, empty or absent", []string{"no-null", "no-empty", "no-absent"}},
-		{"W23", "model-name", "a wrong model name is a 404, or ignored, or another name comes back, or it changes", []string{"strict", "ignored", "other", "changes"}},
-		{"W24", "cached-tokens", "cached_tokens is null, absent, absent at zero, or absent in streams", []string{"null", "absent", "absent-at-zero", "absent-in-streams", "no-details"}},
+		{
+			"W19", "overload", "503, 429 or a 500 while loading, with or without Retry-After, for two requests or for ever",
+			[]string{
+				"503-twice", "429-twice", "loading-twice", "in-200-twice", "retry-after", "503", "429", "loading",
+			},
+		},
+		{
+			"W20", "logprobs", "log-probabilities are left out, null, of the old shape, clipped, not finite, or a 500", []string{
+				"ignored", "null", "old-shape", "clipped", "infinity", "500", "400",
+			},
+		},
+		{
+			"W21", "defaults", "omitted sampling fields take the checkpoint's, or fields are ignored", []string{
+				"checkpoint", "ignored",
+			},
+		},
+		{
+			"W22", "assistant-content", "an assistant turn's content may not be null, empty or absent", []string{
+				"no-null", "no-empty", "no-absent",
+			},
+		},
+		{
+			"W23", "model-name", "a wrong model name is a 404, or ignored, or another name comes back, or it changes", []string{
+				"strict", "ignored", "other", "changes",
+			},
+		},
+		{
+			"W24", "cached-tokens", "cached_tokens is null, absent, absent at zero, or absent in streams", []string{
+				"null", "absent", "absent-at-zero", "absent-in-streams", "no-details",
+			},
+		},
 		{"W25", "null-content", "every other answer, in the order of arrival, has the content null", []string{"alternate"}},
-		{"W26", "inline-thoughts", "thoughts stand in the content, between tags or before an end tag", []string{"tags", "no-start", "no-end"}},
+		{
+			"W26", "inline-thoughts", "thoughts stand in the content, between tags or before an end tag", []string{
+				"tags", "no-start", "no-end",
+			},
+		},
 		{"W27", "coarse-deltas", "one event carries several tokens", []string{"three", "all"}},
 		{"W28", "dropped", "the connection ends in the middle, without an error", []string{"middle", "before-headers"}},
 	}
@@ -65,7 +128,8 @@ func parseSwitches(list []string) (switches, error) {
 			variant = all[i].Variants[0]
 		}
 		if !slices.Contains(all[i].Variants, variant) {
-			return nil, fmt.Errorf("wire: quirk %q has no variant %q: it has %s", slug, variant, strings.Join(all[i].Variants, ", "))
+			return nil, fmt.Errorf("wire: quirk %q has no variant %q: it has %s", slug, variant,
+				strings.Join(all[i].Variants, ", "))
 		}
 		if was, twice := set[slug]; twice && was != variant {
 			return nil, fmt.Errorf("wire: quirk %q is switched on as %q and as %q: choose one", slug, was, variant)

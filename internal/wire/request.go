@@ -89,7 +89,8 @@ func (s *Server) refuse(w http.ResponseWriter, r *request) bool {
 		return true
 	}
 	if r.top > 20 || q.is("logprobs", "400") && r.top >= 0 {
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("Requested sample logprobs of %d, which is greater than max allowed: 20", r.top))
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("Requested sample logprobs of %d, which is greater than max "+
+			"allowed: 20", r.top))
 		return true
 	}
 	if q.is("logprobs", "500") && r.top >= 0 {
@@ -157,9 +158,11 @@ func (s *Server) overLong(w http.ResponseWriter, r *request) bool {
 			"index": 0, "message": map[string]any{"role": "assistant", "content": ""}, "text": "", "finish_reason": "length",
 		}}})
 	case "500":
-		writeError(w, http.StatusInternalServerError, fmt.Sprintf("the request exceeds the available context size: %d > %d", n, window))
+		writeError(w, http.StatusInternalServerError,
+			fmt.Sprintf("the request exceeds the available context size: %d > %d", n, window))
 	case string(SGLang):
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("The input (%d tokens) is longer than the model's context length (%d tokens).", n, window))
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("The input (%d tokens) is longer than the model's context length "+
+			"(%d tokens).", n, window))
 	case string(LlamaCPP):
 		writeJSON(w, http.StatusBadRequest, map[string]any{"error": map[string]any{
 			"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": n, "n_ctx": window,
@@ -172,9 +175,13 @@ func (s *Server) overLong(w http.ResponseWriter, r *request) bool {
 }
 
 func vllmTooLong(window, prompt, most int) string {
-	return fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.", window, prompt+most, prompt, most)
+	return fmt.Sprintf("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the "+
+		"messages, %d in the completion). Please reduce the length of the messages or completion.", window, prompt+most,
+		prompt, most)
 }
 
 func sglangTooLong(window, prompt, most int) string {
-	return fmt.Sprintf("Requested token count exceeds the model's maximum context length of %d tokens. You requested a total of %d tokens: %d tokens from the input messages and %d tokens for the completion. Please reduce the number of tokens in the input messages or the completion to fit within the limit.", window, prompt+most, prompt, most)
+	return fmt.Sprintf("Requested token count exceeds the model's maximum context length of %d tokens. You requested a "+
+		"total of %d tokens: %d tokens from the input messages and %d tokens for the completion. Please reduce the number "+
+		"of tokens in the input messages or the completion to fit within the limit.", window, prompt+most, prompt, most)
 }

@@ -29,7 +29,9 @@ func (s *Server) whole(ctx context.Context, w http.ResponseWriter, r *request, a
 		if len(a.calls) > 0 {
 			var list []any
 			for _, c := range a.calls {
-				list = append(list, map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": strings.Join(c.args, "")}})
+				list = append(list, map[string]any{
+					"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": strings.Join(c.args, "")},
+				})
 			}
 			m["tool_calls"] = list
 		}
@@ -309,9 +311,15 @@ func (p *pen) finish() {
 		case "no-field":
 			delete(ev, "choices")
 		case "repeats-text":
-			ev["choices"] = []any{map[string]any{"index": 0, "text": text, "delta": map[string]any{"content": text}, "finish_reason": nullable(p.a.finish)}}
+			ev["choices"] = []any{
+				map[string]any{
+					"index": 0, "text": text, "delta": map[string]any{"content": text}, "finish_reason": nullable(p.a.finish),
+				},
+			}
 		case "repeats-message":
-			ev["choices"] = []any{map[string]any{"index": 0, "text": text, "message": map[string]any{"role": "assistant", "content": text}}}
+			ev["choices"] = []any{
+				map[string]any{"index": 0, "text": text, "message": map[string]any{"role": "assistant", "content": text}},
+			}
 		}
 		p.event(ev)
 	}

@@ -78,7 +78,8 @@ func exchange(t *testing.T, c http.RoundTripper, url, body string) string {
 	return fmt.Sprintf("%d %s %s cut=%v", res.StatusCode, res.Header.Get("Content-Type"), b.String(), err != nil)
 }
 
-const streamed = `{"model":"wire","messages":[{"role":"user","content":"What is the code?"}],"max_tokens":32,"stream":true,"stream_options":{"include_usage":true},"logprobs":true,"top_logprobs":5}`
+const streamed = `{"model":"wire","messages":[{"role":"user","content":"What is the ` +
+	`code?"}],"max_tokens":32,"stream":true,"stream_options":{"include_usage":true},"logprobs":true,"top_logprobs":5}`
 
 // Each switch changes what is sent in some way, equal servers send equal bytes, and a socket carries what memory does.
 func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
@@ -126,7 +127,8 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 			switch name {
 			case "no-done=open": // waits for the client to leave
 				continue
-			case "usage-without-choices=empty-list", "first-delta=empty", "defaults=ignored", "model-name=ignored", "over-long=vllm", "late-headers=headers", "late-headers=first-byte":
+			case "usage-without-choices=empty-list", "first-delta=empty", "defaults=ignored", "model-name=ignored",
+				"over-long=vllm", "late-headers=headers", "late-headers=first-byte":
 				// The healthy answer has the form already, or the difference is in time or in what has no effect.
 				continue
 			}
@@ -135,7 +137,8 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 				t.Errorf("%s changes nothing", name)
 			}
 			if memory != socket {
-				t.Errorf("%s differs in memory from a socket (-memory +socket):\n%s", name, cmp.Diff(strings.Split(memory, "\n"), strings.Split(socket, "\n")))
+				t.Errorf("%s differs in memory from a socket (-memory +socket):\n%s", name,
+					cmp.Diff(strings.Split(memory, "\n"), strings.Split(socket, "\n")))
 			}
 		}
 	}
@@ -144,8 +147,19 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 // The flavours have the routes of their engines, and plain has none.
 func TestIdentityRoutes(t *testing.T) {
 	for flavour, routes := range map[Flavour]map[string]string{
-		VLLM:     {"/version": "0.11.2", "/server_info?config_format=json": "block_size", "/openapi.json": "/reset_prefix_cache", "/v1/models": "max_model_len", "/props": "404"},
-		SGLang:   {"/get_server_info": "chunked_prefill_size", "/get_model_info": "weight_version", "/openapi.json": "/flush_cache", "/version": "404"},
+		VLLM: {
+			"/version":                        "0.11.2",
+			"/server_info?config_format=json": "block_size",
+			"/openapi.json":                   "/reset_prefix_cache",
+			"/v1/models":                      "max_model_len",
+			"/props":                          "404",
+		},
+		SGLang: {
+			"/get_server_info": "chunked_prefill_size",
+			"/get_model_info":  "weight_version",
+			"/openapi.json":    "/flush_cache",
+			"/version":         "404",
+		},
 		LlamaCPP: {"/props": "build_info", "/slots": "is_processing", "/v1/models": "n_ctx_train", "/openapi.json": "404"},
 		Plain:    {"/version": "404", "/props": "404", "/tokenize": "404", "/v1/models": "wire"},
 	} {
@@ -167,7 +181,8 @@ func TestWaitsEndWithTheClient(t *testing.T) {
 		s, err := New(Options{Quirks: []string{"late-headers", "no-done=open"}, Pause: time.Hour})
 		require.NoError(t, err)
 		began := time.Now()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://wire.test/v1/chat/completions", strings.NewReader(streamed))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://wire.test/v1/chat/completions",
+			strings.NewReader(streamed))
 		require.NoError(t, err)
 		res, err := s.Transport().RoundTrip(r)
 		require.NoError(t, err)

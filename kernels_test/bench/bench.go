@@ -11,7 +11,8 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// Bench is a case made ready: inputs laid out, plain and poisoned, and what is expected. It serves any number of candidates.
+// Bench is a case made ready: inputs laid out, plain and poisoned, and what is expected. It serves any number of
+// candidates.
 type Bench struct {
 	Case     Case
 	Expected []Expected
@@ -94,7 +95,8 @@ type Report struct {
 	Path     string
 }
 
-// First returns the finding that decides: the earliest gate, then the first output. ok is false for an accepted candidate.
+// First returns the finding that decides: the earliest gate, then the first output. ok is false for an accepted
+// candidate.
 func (r Report) First() (f Finding, ok bool) {
 	for _, gate := range gates {
 		for _, f := range r.Findings {
@@ -172,7 +174,8 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 		r.refuse("inputs", fmt.Sprintf("the call changed its inputs %q", slices.Compact(changed)))
 	}
 	if d := slices.Compact(slices.Clone(reply.Digests)); len(d) > 1 && b.Case.Contract.Tier == numerics.Bitwise {
-		r.refuse("repeats", fmt.Sprintf("%d runs of the same call gave outputs with different bits, and the contract is bitwise", len(reply.Digests)))
+		r.refuse("repeats", fmt.Sprintf("%d runs of the same call gave outputs with different bits, and the contract is "+
+			"bitwise", len(reply.Digests)))
 	}
 	return r, nil
 }
@@ -206,7 +209,8 @@ func (b *Bench) relate(ctx context.Context, c Candidate, whole map[string][]floa
 		call := p.call(b.Case.Family.Op, id, b.Case.Kase.Phase, harmless(suite.Rand(id)), nil)
 		for j, with := range b.relation.With {
 			if other := fmt.Sprintf("%s/with-%d", b.Case.ID, j); i == 0 {
-				call.BatchWith = append(call.BatchWith, with.call(b.Case.Family.Op, other, b.Case.Kase.Phase, harmless(suite.Rand(other)), nil))
+				call.BatchWith = append(call.BatchWith,
+					with.call(b.Case.Family.Op, other, b.Case.Kase.Phase, harmless(suite.Rand(other)), nil))
 			}
 		}
 		reply, _, err := run(ctx, c, call)
@@ -259,7 +263,8 @@ func run(ctx context.Context, c Candidate, call Call) (_ Reply, changed []string
 	return reply, changed, nil
 }
 
-// values takes the values out of a reply; an output that it does not have stays missing, which judging reports as a shape.
+// values takes the values out of a reply; an output that it does not have stays missing, which judging reports as a
+// shape.
 func values(r Reply) map[string][]float64 {
 	out := make(map[string][]float64, len(r.Outputs))
 	for name, s := range r.Outputs {

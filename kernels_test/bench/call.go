@@ -81,8 +81,8 @@ type Capability struct {
 	DTypes, Phases, Modes []string
 }
 
-// Candidate is code under test. Run answers one call; an error that wraps ErrUnsupported says that the candidate does not
-// offer this call, every other error is a broken candidate and not a wrong result.
+// Candidate is code under test. Run answers one call; an error that wraps ErrUnsupported says that the candidate does
+// not offer this call, every other error is a broken candidate and not a wrong result.
 type Candidate interface {
 	Hello(ctx context.Context) (Hello, error)
 	Run(ctx context.Context, call Call) (Reply, error)

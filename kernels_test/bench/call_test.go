@@ -50,11 +50,12 @@ func TestCallsAreChecked(t *testing.T) {
 	}
 }
 
-// Outputs MUST be allocated full of the prefill pattern: quiet NaN with a payload that no arithmetic produces, or the bits
-// that were asked for.
+// Outputs MUST be allocated full of the prefill pattern: quiet NaN with a payload that no arithmetic produces, or the
+// bits that were asked for.
 func TestOutputsArePrefilled(t *testing.T) {
 	out := bench.Call{Outputs: map[string]bench.Output{
-		"y": bench.Out(bench.F32, 2, 2), "i": bench.OutI32(3), "cache": {DType: bench.U8, Shape: []int{2}, Prefill: "0xa5"}, "b": bench.Out(bench.BF16, 1),
+		"y": bench.Out(bench.F32, 2, 2), "i": bench.OutI32(3), "cache": {DType: bench.U8, Shape: []int{2}, Prefill: "0xa5"},
+		"b": bench.Out(bench.BF16, 1),
 	}}.Allocate()
 	require.Len(t, out["y"].Data, 4)
 	for _, v := range out["y"].Data {
@@ -65,8 +66,8 @@ func TestOutputsArePrefilled(t *testing.T) {
 	assert.Equal(t, uint32(0x7fc50000), math.Float32bits(float32(out["b"].Data[0])))
 }
 
-// A kernel that panics MUST be an error of the candidate, an operator that it lacks unsupported, and an element that it left
-// alone the prefill pattern.
+// A kernel that panics MUST be an error of the candidate, an operator that it lacks unsupported, and an element that it
+// left alone the prefill pattern.
 func TestKernels(t *testing.T) {
 	crash := bench.FromKernel("crash", "op", func(bench.Args) (bench.Results, error) { panic("index out of range") })
 	_, err := crash.Run(t.Context(), bench.Call{Op: "op", Case: "c"})

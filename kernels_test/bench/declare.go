@@ -13,9 +13,10 @@ type Declared struct {
 	Why      string
 }
 
-// Declare finds the contract of a candidate for a family, so that nobody has to declare one by hand: of the contracts, sharpest
-// first, the first one whose first rows all accept it; where none does, the loosest, since not even that one does. Rows are
-// how many rows are tried, 3 where 0. An error says that the candidate broke or does not offer the operator.
+// Declare finds the contract of a candidate for a family, so that nobody has to declare one by hand: of the contracts,
+// sharpest first, the first one whose first rows all accept it; where none does, the loosest, since not even that one
+// does. Rows are how many rows are tried, 3 where 0. An error says that the candidate broke or does not offer the
+// operator.
 func (s Suite) Declare(ctx context.Context, f Family, under Candidate, rows int) (Declared, error) {
 	if len(f.Contracts) == 1 {
 		return Declared{f.Contracts[0].Name, "it is the only one"}, nil
@@ -62,7 +63,8 @@ func (s Suite) Declare(ctx context.Context, f Family, under Candidate, rows int)
 	return Declared{loosest, "no contract accepts its first rows; this is the loosest"}, nil
 }
 
-// Arithmetic says which accumulator reproduces a GEMM-like output bit for bit, or nothing where the case has no such output.
+// Arithmetic says which accumulator reproduces a GEMM-like output bit for bit, or nothing where the case has no such
+// output.
 func (b *Bench) Arithmetic(r Report) string {
 	for i, e := range b.Expected {
 		if e.Gemm == nil || i >= len(r.Findings) || len(r.Findings[i].Got) != e.Gemm.M*e.Gemm.N {

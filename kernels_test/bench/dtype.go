@@ -9,8 +9,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Dtypes of storages, by their safetensors names. Values are carried as float64, which holds every value of each exactly;
-// I64 values stay below 2^53.
+// Dtypes of storages, by their safetensors names. Values are carried as float64, which holds every value of each
+// exactly; I64 values stay below 2^53.
 const (
 	F32    = "F32"
 	BF16   = "BF16"
@@ -26,8 +26,8 @@ const (
 // integer tells whether a dtype holds whole numbers.
 func integer(dtype string) bool { return dtype == U8 || dtype == I32 || dtype == I64 }
 
-// Round is v as a dtype stores it: to nearest even, saturating where the format has no infinity. Integers are truncated.
-// A NaN keeps its payload in F32.
+// Round is v as a dtype stores it: to nearest even, saturating where the format has no infinity. Integers are
+// truncated. A NaN keeps its payload in F32.
 func Round(dtype string, v float64) float64 {
 	switch {
 	case dtype == F32:
@@ -162,9 +162,9 @@ func decode(dtype string, raw []byte) ([]float64, error) {
 	return out, nil
 }
 
-// poisons are the two kinds of values that stand where a kernel may not read: NaN shows in whatever is computed from it, a
-// product with a mask of 0 too; infinities and the largest values show in code that drops NaN (a maximum, a clamp).
-// Bytes have 0x7f (an e4m3 NaN and a bf16 NaN) and 0xff; integers their ends, which no page table can follow.
+// poisons are the two kinds of values that stand where a kernel may not read: NaN shows in whatever is computed from
+// it, a product with a mask of 0 too; infinities and the largest values show in code that drops NaN (a maximum, a
+// clamp). Bytes have 0x7f (an e4m3 NaN and a bf16 NaN) and 0xff; integers their ends, which no page table can follow.
 func poison(dtype string, kind int) func() float64 {
 	at := 0
 	cycle := func(v ...float64) func() float64 {

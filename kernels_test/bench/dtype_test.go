@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Every code of a narrow dtype MUST come back from bytes to values to bytes; the values are those of the format tables, which
-// are checked against third-party vectors.
+// Every code of a narrow dtype MUST come back from bytes to values to bytes; the values are those of the format tables,
+// which are checked against third-party vectors.
 func TestStoragesKeepEveryCode(t *testing.T) {
 	for _, dtype := range []string{U8, BF16, F16, E4M3, E8M0} {
 		width := map[string]int{U8: 1, BF16: 2, F16: 2, E4M3: 1, E8M0: 1}[dtype]
@@ -44,7 +44,14 @@ func TestStoragesKeepEveryCode(t *testing.T) {
 
 // A layout MUST place every element once, inside of its storage, with the gaps that it names.
 func TestLayouts(t *testing.T) {
-	for _, l := range []Layout{{}, {Lead: 3, Gap: 5, Tail: 2}, {Inner: 4}, {Gap: 1, Inner: 2}, {Swap: true}, {Swap: true, Gap: 3, Inner: 2, Lead: 1}} {
+	for _, l := range []Layout{
+		{},
+		{Lead: 3, Gap: 5, Tail: 2},
+		{Inner: 4},
+		{Gap: 1, Inner: 2},
+		{Swap: true},
+		{Swap: true, Gap: 3, Inner: 2, Lead: 1},
+	} {
 		for _, shape := range [][]int{{6}, {2, 3}, {2, 3, 4}, {3, 1, 2}, {0, 4}} {
 			p := Problem{
 				Operands: map[string]Operand{"x": {F32, shape, make([]float64, product(shape))}}, Layout: map[string]Layout{"x": l},

@@ -19,8 +19,8 @@ type Expected struct {
 
 	// Free marks elements that a kernel may leave as it likes (logits outside of a range that it does not clean).
 	Free []bool
-	// Touched says that unwritten elements are part of the answer: a cache of which only some slots are written. The prefill
-	// pattern is then no fault by itself, Want has it.
+	// Touched says that unwritten elements are part of the answer: a cache of which only some slots are written. The
+	// prefill pattern is then no fault by itself, Want has it.
 	Touched bool
 	// Gemm are the operands of a GEMM-like output, for numerics.Explain.
 	Gemm *numerics.GemmInputs

@@ -15,13 +15,13 @@ type Cause struct {
 	Class, Name, Why string
 }
 
-// Explain guesses why a candidate was rejected, likely first. It knows the outputs and runs the candidate again on the case's
-// own inputs and on twins of them; it does not know what was planted, and takes no hint from the case's table.
+// Explain guesses why a candidate was rejected, likely first. It knows the outputs and runs the candidate again on the
+// case's own inputs and on twins of them; it does not know what was planted, and takes no hint from the case's table.
 //
 //   - memory: poison around or inside of one operand at a time tells which one is read where it must not be;
 //   - unwritten elements, and NaN or infinities where none belong;
-//   - twins: the case with one feature made neutral (identity page table, scale 1, one split, ...); a feature without which
-//     the candidate passes is what it gets wrong;
+//   - twins: the case with one feature made neutral (identity page table, scale 1, one split, ...); a feature
+//     without which the candidate passes is what it gets wrong;
 //   - residuals: what numerics.Judge saw in them.
 func (b *Bench) Explain(ctx context.Context, c Candidate, r Report) []Cause {
 	f, bad := r.First()
@@ -35,11 +35,16 @@ func (b *Bench) Explain(ctx context.Context, c Candidate, r Report) []Cause {
 		if o, has := b.call.Outputs[f.Output]; has && !e.Touched {
 			pre = prefilled(o.DType, o.Prefill)
 			if n := unwritten(f.Got, pre); n > 0 {
-				out = append(out, Cause{"unwritten", "launch too small", fmt.Sprintf("%d elements of %s were never written", n, f.Output)})
+				out = append(out, Cause{
+					"unwritten", "launch too small", fmt.Sprintf("%d elements of %s were never written", n, f.Output),
+				})
 			}
 		}
 		if n := strangers(f.Got, e.Want, pre); n > 0 {
-			out = append(out, Cause{"empty-row", "NaN or infinity", fmt.Sprintf("%d elements of %s are NaN or infinite where the exact result is not, or the other way round, from inputs that are finite", n, f.Output)})
+			out = append(out, Cause{
+				"empty-row", "NaN or infinity", fmt.Sprintf("%d elements of %s are NaN or infinite where the exact result is "+
+					"not, or the other way round, from inputs that are finite", n, f.Output),
+			})
 		}
 	}
 	for _, v := range f.Verdict.Cause {
@@ -130,7 +135,8 @@ func (b *Bench) memory(ctx context.Context, c Candidate, r Report) []Cause {
 			if err == nil && !b.changed(values(reply), r) {
 				continue
 			}
-			why := fmt.Sprintf("poison in the memory around %s, and in those of its elements that the operator leaves unread, changes the output", name)
+			why := fmt.Sprintf("poison in the memory around %s, and in those of its elements that the operator leaves unread, "+
+				"changes the output", name)
 			if err != nil {
 				why = fmt.Sprintf("poison in what the operator leaves unread of %s breaks the candidate: %v", name, err)
 			}
@@ -177,8 +183,8 @@ func (b *Bench) twins(ctx context.Context, c Candidate) []Cause {
 	return out
 }
 
-// Library names the plants of a suite whose outputs on this case are the candidate's within the contract's bounds: known bugs
-// that look like this. It is apart from Explain, since it knows the catalogue.
+// Library names the plants of a suite whose outputs on this case are the candidate's within the contract's bounds:
+// known bugs that look like this. It is apart from Explain, since it knows the catalogue.
 func (b *Bench) Library(ctx context.Context, plants []Plant, r Report) []Cause {
 	if !(r.Rho() > 1) {
 		return nil // the values are right: every correct kernel looks like this one
@@ -197,14 +203,17 @@ func (b *Bench) Library(ctx context.Context, plants []Plant, r Report) []Cause {
 			continue
 		}
 		if worst, left := b.distance(values(reply), r); worst <= 1 || left <= 1e-3 {
-			out = append(out, Cause{p.Class, p.Name, fmt.Sprintf("%s (%s); that leaves %.2g of the difference", p.Effect, p.Origin, left)})
+			out = append(out, Cause{
+				p.Class, p.Name, fmt.Sprintf("%s (%s); that leaves %.2g of the difference", p.Effect, p.Origin, left),
+			})
 		}
 	}
 	return out
 }
 
-// distance compares the outputs with a hypothesis: the largest |got − hypothesis| / bound, and the rms of that ratio over the
-// rms of the same for the exact outputs. Both are +Inf where an output is missing or a NaN stands on one side alone.
+// distance compares the outputs with a hypothesis: the largest |got − hypothesis| / bound, and the rms of that ratio
+// over the rms of the same for the exact outputs. Both are +Inf where an output is missing or a NaN stands on one side
+// alone.
 func (b *Bench) distance(hypothesis map[string][]float64, r Report) (worst, left float64) {
 	var explained, whole float64
 	for i, e := range b.Expected {

@@ -18,9 +18,9 @@ func (c Case) Again() string {
 	return "go test ./kernels_test -count=1 -run '" + strings.Join(segments, "/") + "'"
 }
 
-// Failure is the text of a rejected report: what was claimed, what came out, how far it may lie, where it went wrong, what
-// would explain it, which known bugs look like it, and the command that runs it again. c is the candidate, which is run again
-// to see what it reads; plants are the suite's.
+// Failure is the text of a rejected report: what was claimed, what came out, how far it may lie, where it went wrong,
+// what would explain it, which known bugs look like it, and the command that runs it again. c is the candidate, which
+// is run again to see what it reads; plants are the suite's.
 func (b *Bench) Failure(ctx context.Context, c Candidate, r Report, plants []Plant) string {
 	f, bad := r.First()
 	if !bad {

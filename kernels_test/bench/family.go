@@ -31,8 +31,8 @@ type Family struct {
 	Draw      func(g Gen) (Problem, error)
 	Expect    func(c Case, p Problem) ([]Expected, error)
 	Kases     []Kase
-	// Twins neutralise one feature of a problem each, most specific first: where the candidate passes the twin, the feature
-	// is what it gets wrong.
+	// Twins neutralise one feature of a problem each, most specific first: where the candidate passes the twin, the
+	// feature is what it gets wrong.
 	Twins []Twin
 }
 
@@ -58,7 +58,8 @@ type Kase struct {
 	Contracts []string // names of Family.Contracts; nil is all of them
 	Layout    map[string]Layout
 	Change    func(g Gen, p *Problem) error // edits what Draw drew; nil keeps it
-	// Relate makes the row metamorphic: the candidate's answers to the parts, joined, are compared with its answer to the whole.
+	// Relate makes the row metamorphic: the candidate's answers to the parts, joined, are compared with its answer to the
+	// whole.
 	Relate func(g Gen, p Problem) (Relation, error)
 	// Full rows run under ASSAY_BUDGET=full only: production sizes.
 	Full bool
@@ -68,8 +69,8 @@ type Kase struct {
 type Relation struct {
 	Parts []Problem
 	Join  func(parts []Results) (Results, error)
-	// With are problems of other requests that run in the same launch as the first part, where the candidate can do that: its
-	// outputs must not change.
+	// With are problems of other requests that run in the same launch as the first part, where the candidate can do that:
+	// its outputs must not change.
 	With []Problem
 	// Exact asks for equal bits; else both sides may each lie within the contract's bound of the truth.
 	Exact bool
@@ -108,8 +109,8 @@ type Case struct {
 	Contract numerics.Contract
 }
 
-// Cases lists every case of a suite that the budget allows, sorted by ID: rows marked Full are left out unless ASSAY_BUDGET is
-// full.
+// Cases lists every case of a suite that the budget allows, sorted by ID: rows marked Full are left out unless
+// ASSAY_BUDGET is full.
 func (s Suite) Cases() []Case {
 	var out []Case
 	budget, _ := suite.Value("ASSAY_BUDGET")

@@ -86,8 +86,8 @@ func (c kernelCandidate) Hello(context.Context) (Hello, error) {
 	return h, nil
 }
 
-// Run gathers the operands that the views show and computes the operator on them. A kernel that panics, as one that follows a
-// wild index does, is an error of the candidate.
+// Run gathers the operands that the views show and computes the operator on them. A kernel that panics, as one that
+// follows a wild index does, is an error of the candidate.
 func (c kernelCandidate) Run(ctx context.Context, call Call) (r Reply, err error) {
 	if err := ctx.Err(); err != nil {
 		return Reply{}, err

@@ -10,7 +10,8 @@ func Table(suites []Suite) string {
 	var out strings.Builder
 	for _, s := range suites {
 		for _, f := range s.Families {
-			fmt.Fprintf(&out, "#### `%s`\n\n%s. Suite %s; contracts %s.\n\n", f.Op, strings.TrimSuffix(f.Doc.Summary, "."), s.Name, contractNames(f))
+			fmt.Fprintf(&out, "#### `%s`\n\n%s. Suite %s; contracts %s.\n\n", f.Op, strings.TrimSuffix(f.Doc.Summary, "."),
+				s.Name, contractNames(f))
 			out.WriteString("| | name | dtype | shape | meaning |\n| --- | --- | --- | --- | --- |\n")
 			for _, o := range f.Doc.Operands {
 				row(&out, "operand", o)

@@ -46,7 +46,8 @@ func InPieces(perToken map[string]bool, cut func(n int) [][]int) func(Gen, Probl
 				whole := make([]float64, n*width)
 				for i, which := range pieces {
 					if len(parts[i][name]) != len(which)*width {
-						return nil, fmt.Errorf("part %d has %d elements of %q, want %d rows of %d", i, len(parts[i][name]), name, len(which), width)
+						return nil, fmt.Errorf("part %d has %d elements of %q, want %d rows of %d", i, len(parts[i][name]), name,
+							len(which), width)
 					}
 					for j, t := range which {
 						copy(whole[t*width:(t+1)*width], parts[i][name][j*width:])

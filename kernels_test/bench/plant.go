@@ -41,8 +41,8 @@ func StrideIgnored(operand string) func(c *Call) {
 	}
 }
 
-// RowsBeyondMasked lets the first row of an operand take in the row after its last, times 0: a partial tile that is read
-// whole and masked by a product.
+// RowsBeyondMasked lets the first row of an operand take in the row after its last, times 0: a partial tile that is
+// read whole and masked by a product.
 func RowsBeyondMasked(operand string) func(c *Call) {
 	return func(c *Call) {
 		v := c.Views[operand]

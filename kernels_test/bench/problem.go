@@ -40,9 +40,9 @@ func Bytes(values []byte, shape ...int) Operand {
 // Tensor is the operand dense.
 func (o Operand) Tensor() Tensor { return Tensor{o.Shape, o.Values} }
 
-// Layout is how an operand lies in its storage: Lead elements before it, Gap elements after each step of the first dimension,
-// Inner elements after each step of the second, Tail elements after all; with Swap the second dimension is outermost in
-// memory. What lies there belongs to nobody.
+// Layout is how an operand lies in its storage: Lead elements before it, Gap elements after each step of the first
+// dimension, Inner elements after each step of the second, Tail elements after all; with Swap the second dimension is
+// outermost in memory. What lies there belongs to nobody.
 type Layout struct {
 	Lead, Gap, Inner, Tail int
 	Swap                   bool
@@ -135,9 +135,11 @@ func (p Problem) poisonable() bool {
 	return false
 }
 
-// call lays the operands out. filler gives, by dtype, what lies in memory that no view reaches; unread, where it is not nil,
-// replaces the elements inside of views that the operator leaves unread.
-func (p Problem) call(op, id, phase string, filler func(dtype string) func() float64, unread func(name, dtype string) func() float64) Call {
+// call lays the operands out. filler gives, by dtype, what lies in memory that no view reaches; unread, where it is not
+// nil, replaces the elements inside of views that the operator leaves unread.
+func (p Problem) call(op, id, phase string, filler func(dtype string) func() float64,
+	unread func(name, dtype string) func() float64,
+) Call {
 	c := Call{
 		Op: op, Case: id, Phase: phase, Mode: p.Mode, Repeat: p.Repeat, Attrs: maps.Clone(p.Attrs),
 		Storage: map[string]Storage{}, Views: map[string]View{}, Outputs: maps.Clone(p.Outputs),

@@ -30,30 +30,34 @@ type Kills struct {
 	Gates map[string]string
 }
 
-// Killers lists the cases that stopped the fault, sorted, and tells how many of them do not list its row in their catches.
+// Killers lists the cases that stopped the fault, sorted, and tells how many of them do not list its row in their
+// catches.
 func (k Kills) Killers(cases []Case) (ids []string, unlisted int) {
 	for _, c := range cases {
 		if k.Gates[c.ID] == "" {
 			continue
 		}
 		ids = append(ids, c.ID)
-		if k.Plant.Row == "" || !slices.ContainsFunc(c.Catches, func(s string) bool { return strings.Fields(s)[0] == k.Plant.Row }) {
+		if k.Plant.Row == "" || !slices.ContainsFunc(c.Catches, func(s string) bool {
+			return strings.Fields(s)[0] == k.Plant.Row
+		}) {
 			unlisted++
 		}
 	}
 	return ids, unlisted
 }
 
-// Options of Prove. Every is how many cases pass between two that the correct candidates run on: 1 is all of them, and then every
-// plant, too, runs on all of its cases; else a plant runs until enough cases have stopped it.
+// Options of Prove. Every is how many cases pass between two that the correct candidates run on: 1 is all of them, and
+// then every plant, too, runs on all of its cases; else a plant runs until enough cases have stopped it.
 type Options struct {
 	Every    int
 	Progress func(done, of int)
 }
 
-// Prove judges a suite by candidates whose verdict is known: the built-in one, the variants and the plants, on the cases that
-// Options say. (The built-in candidates run on every case in kernels_test.TestCases.) A correct candidate that is flagged is a problem, and so is a plant that fewer than two cases stop, or only such as list its
-// row in their catches.
+// Prove judges a suite by candidates whose verdict is known: the built-in one, the variants and the plants, on the
+// cases that Options say. (The built-in candidates run on every case in kernels_test.TestCases.) A correct candidate
+// that is flagged is a problem, and so is a plant that fewer than two cases stop, or only such as list its row in their
+// catches.
 func (s Suite) Prove(ctx context.Context, o Options) (Proof, error) {
 	cases := s.Cases()
 	proof := Proof{Cases: len(cases), Rho: map[string]Rhos{}, Kills: map[string]Kills{}}
@@ -121,9 +125,11 @@ func (k Kills) survives(cases []Case) string {
 	ids, unlisted := k.Killers(cases)
 	switch {
 	case len(ids) < 2:
-		return fmt.Sprintf("fault %q (%s) is stopped by %d of the %d cases that it ran in, want at least 2", k.Plant.Name, k.Plant.Effect, len(ids), len(k.Gates))
+		return fmt.Sprintf("fault %q (%s) is stopped by %d of the %d cases that it ran in, want at least 2", k.Plant.Name,
+			k.Plant.Effect, len(ids), len(k.Gates))
 	case unlisted == 0:
-		return fmt.Sprintf("fault %q is stopped only by cases that list row %s in their catches: %s", k.Plant.Name, k.Plant.Row, strings.Join(ids, ", "))
+		return fmt.Sprintf("fault %q is stopped only by cases that list row %s in their catches: %s", k.Plant.Name,
+			k.Plant.Row, strings.Join(ids, ", "))
 	}
 	return ""
 }
@@ -139,7 +145,8 @@ func (s Suite) correct(ctx context.Context, b *Bench, hello []Hello) (Proof, err
 		case err != nil:
 			part.Problems = append(part.Problems, fmt.Sprintf("correct candidate %q breaks in %s: %v", name, c.ID, err))
 		case !r.Accepted():
-			part.Problems = append(part.Problems, fmt.Sprintf("correct candidate %q is flagged in %s:%s", name, c.ID, b.Failure(ctx, under, r, nil)))
+			part.Problems = append(part.Problems,
+				fmt.Sprintf("correct candidate %q is flagged in %s:%s", name, c.ID, b.Failure(ctx, under, r, nil)))
 		}
 		return r
 	}
@@ -160,7 +167,9 @@ func (s Suite) correct(ctx context.Context, b *Bench, hello []Hello) (Proof, err
 }
 
 // kills runs a plant on its cases, on all of them or until enough have stopped it.
-func (s Suite) kills(ctx context.Context, p Plant, cases []Case, benches []func() (*Bench, error), all bool) (Kills, error) {
+func (s Suite) kills(ctx context.Context, p Plant, cases []Case, benches []func() (*Bench, error), all bool) (Kills,
+	error,
+) {
 	k := Kills{p, map[string]string{}}
 	var ran []Case
 	for i, c := range cases {

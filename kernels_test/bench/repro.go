@@ -19,9 +19,10 @@ import (
 //go:embed repro.py.txt
 var reproScript string
 
-// WriteRepro writes a folder that shows a failure without assay: inputs.safetensors (the memory of the call), outputs.safetensors
-// (what the candidate wrote, what is right, and the bound) and repro.py, which needs numpy alone and has a place for the
-// kernel. The folder appears complete or not at all. text is the failure's own text, for the script's head.
+// WriteRepro writes a folder that shows a failure without assay: inputs.safetensors (the memory of the call),
+// outputs.safetensors (what the candidate wrote, what is right, and the bound) and repro.py, which needs numpy alone
+// and has a place for the kernel. The folder appears complete or not at all. text is the failure's own text, for the
+// script's head.
 func (b *Bench) WriteRepro(dir string, r Report, text string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("no folder for a repro can be made: %w", err)
@@ -42,7 +43,8 @@ func (b *Bench) WriteRepro(dir string, r Report, text string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(temp, "repro.py"), []byte(script), 0o755); err != nil { //nolint:gosec // a script to run
+	if err := os.WriteFile(filepath.Join(temp, "repro.py"), []byte(script), 0o755); err !=
+		nil { //nolint:gosec // a script to run
 		return fmt.Errorf("the repro of case %q cannot be written: %w", b.Case.ID, err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -62,7 +64,12 @@ func (b *Bench) writeInputs(path string) error {
 		if err != nil {
 			return fmt.Errorf("storage %q of case %q: %w", name, b.Case.ID, err)
 		}
-		tensors = append(tensors, safetensors.Tensor{Name: name, DType: safetensors.DType(s.DType), Shape: []int{len(s.Data)}, Data: data})
+		tensors = append(tensors, safetensors.Tensor{
+			Name:  name,
+			DType: safetensors.DType(s.DType),
+			Shape: []int{len(s.Data)},
+			Data:  data,
+		})
 	}
 	return safetensors.WriteFile(path, nil, tensors...)
 }
@@ -139,5 +146,6 @@ func (b *Bench) script(text string, judged []judgedOutput) (string, error) {
 		return "", fmt.Errorf("the call of case %q cannot be written: %w", b.Case.ID, err)
 	}
 	comment := "# " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n# ")
-	return strings.NewReplacer("@FAILURE@", comment, "@CALL@", strings.ReplaceAll(string(line), `\`, `\\`)).Replace(reproScript), nil
+	return strings.NewReplacer("@FAILURE@", comment, "@CALL@",
+		strings.ReplaceAll(string(line), `\`, `\\`)).Replace(reproScript), nil
 }

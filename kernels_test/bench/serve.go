@@ -15,7 +15,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Candidate) error 
 	if err != nil {
 		return err
 	}
-	hello := candidate.Hello{Name: said.Name, Version: said.Version, Device: said.Device, Ops: map[string]candidate.Capability{}}
+	hello := candidate.Hello{
+		Name:    said.Name,
+		Version: said.Version,
+		Device:  said.Device,
+		Ops:     map[string]candidate.Capability{},
+	}
 	for op, o := range said.Ops {
 		hello.Ops[op] = candidate.Capability(o)
 	}

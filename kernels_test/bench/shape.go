@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Shape is the size of a problem: named dimensions, as the family's generator reads them. Name is its segment in case IDs.
+// Shape is the size of a problem: named dimensions, as the family's generator reads them. Name is its segment in case
+// IDs.
 type Shape struct {
 	Name string
 	Dims map[string]int

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Shrink looks for a smaller shape at which a candidate is still rejected: every dimension in turn is tried at 1, 2, a half
-// and one less, until nothing gets smaller or the tries are used up. The seed stays the case's. It returns the smallest bench
-// with its report; the given ones where nothing smaller fails.
+// Shrink looks for a smaller shape at which a candidate is still rejected: every dimension in turn is tried at 1, 2, a
+// half and one less, until nothing gets smaller or the tries are used up. The seed stays the case's. It returns the
+// smallest bench with its report; the given ones where nothing smaller fails.
 func Shrink(ctx context.Context, b *Bench, r Report, under Candidate, tries int) (*Bench, Report) {
 	best, worst := b, r
 	for again := true; again && tries > 0; {
@@ -32,8 +32,8 @@ func Shrink(ctx context.Context, b *Bench, r Report, under Candidate, tries int)
 	return best, worst
 }
 
-// attempt judges a case whose shape its tables never promised to draw: a generator that fails, or panics, at it has no such
-// shape.
+// attempt judges a case whose shape its tables never promised to draw: a generator that fails, or panics, at it has no
+// such shape.
 func attempt(ctx context.Context, c Case, under Candidate) (b *Bench, r Report, err error) {
 	defer func() {
 		if p := recover(); p != nil {

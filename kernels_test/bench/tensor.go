@@ -16,8 +16,8 @@ type Storage struct {
 
 func (s Storage) clone() Storage { return Storage{s.DType, slices.Clone(s.Data)} }
 
-// View is a tensor inside a storage: element (i, j, ...) lies at Offset + i·Strides[0] + j·Strides[1] + ..., counted in
-// elements.
+// View is a tensor inside a storage: element (i, j, ...) lies at Offset + i·Strides[0] + j·Strides[1] + ..., counted
+// in elements.
 type View struct {
 	Storage        string
 	Offset         int
@@ -86,7 +86,8 @@ func (t Tensor) Dim(d int) int {
 	return 1
 }
 
-// Mat is the tensor as a matrix: the first dimension is rows, the others are folded into columns. One dimension is one row.
+// Mat is the tensor as a matrix: the first dimension is rows, the others are folded into columns. One dimension is one
+// row.
 func (t Tensor) Mat() oracle.Mat {
 	rows, cols := 1, len(t.Data)
 	if len(t.Shape) > 1 {

@@ -11,7 +11,8 @@ const (
 	bf16Out = "bf16-out"
 )
 
-// contracts: fp32 throughout, and the same with rows that are rounded to bf16 once, as DeepSeek-V4 hands them to its norm.
+// contracts: fp32 throughout, and the same with rows that are rounded to bf16 once, as DeepSeek-V4 hands them to its
+// norm.
 func contracts() []numerics.Contract {
 	return []numerics.Contract{{Name: fp32}, {Name: bf16Out, Out: format.BF16}}
 }

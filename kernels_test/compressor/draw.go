@@ -71,8 +71,8 @@ func (g gen) operands(n int) map[string]bench.Operand {
 	}
 }
 
-// extend draws pieces of sequences. What they had before is drawn, pushed through the oracle's stream and laid into a pool of states
-// in no order of slots.
+// extend draws pieces of sequences. What they had before is drawn, pushed through the oracle's stream and laid into a
+// pool of states in no order of slots.
 func (g gen) extend(e ends) (bench.Problem, error) {
 	c, states := g.pool.Channels(), g.stateRows()
 	slots := 2*g.requests + 1
@@ -120,8 +120,8 @@ func rowsOf(p oracle.Pooling) int {
 // state is one sequence's state, [R, C].
 type state struct{ kv, gate []float64 }
 
-// states draws the tokens that a sequence had before and keeps of them what its state holds: the last ones suffice. Gates are biased
-// in fp32.
+// states draws the tokens that a sequence had before and keeps of them what its state holds: the last ones suffice.
+// Gates are biased in fp32.
 func (g gen) states(before int, ape oracle.Mat) state {
 	c, rows := g.pool.Channels(), g.stateRows()
 	out := state{g.Normal(rows*c, 1.3), g.Normal(rows*c, 1.5)} // rows that hold nothing keep noise
@@ -149,7 +149,8 @@ func tokenAt(p oracle.Pooling, row, n int) (position int, ok bool) {
 	return whole + row, row < n%p.Ratio
 }
 
-// counts tells whether an element of a sequence's state holds something: of the block before, the first half of the channels.
+// counts tells whether an element of a sequence's state holds something: of the block before, the first half of the
+// channels.
 func counts(p oracle.Pooling, row, channel, n int) bool {
 	_, ok := tokenAt(p, row, n)
 	return ok && (!p.Overlap || row >= p.Ratio || channel < p.Width)

@@ -8,19 +8,29 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// expect judges rows and, where there is a state, the state. Rows come from the oracle. Their bound is that of one softmax row of
-// attention for each channel (numerics.Arith.Attention): scores are biased gates, whose fp32 sum is off by u·|G| where this call
-// adds the bias and by nothing where the state holds it; as many rescalings as tokens are admitted, so that an online softmax may
-// go token by token; then one rounding to the output. The state's values are copies, its gates one fp32 addition.
+// expect judges rows and, where there is a state, the state. Rows come from the oracle. Their bound is that of one
+// softmax row of attention for each channel (numerics.Arith.Attention): scores are biased gates, whose fp32 sum is off
+// by u·|G| where this call adds the bias and by nothing where the state holds it; as many rescalings as tokens are
+// admitted, so that an online softmax may go token by token; then one rounding to the output. The state's values are
+// copies, its gates one fp32 addition.
 func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	ar, pool := numerics.FP32(), poolOf(p.Attrs)
 	ape := p.In("ape").Mat()
 	rows := bench.Expected{
 		Name: "c", Shape: p.Outputs["c"].Shape, Axes: []string{"block", "channel"}, Want: []float64{}, Bound: []float64{},
-		Derivation: "bias added in fp32, softmax over the tokens of a block and weighted sum in any order, with up to a rescaling for each token; one rounding to the output",
+		Derivation: "bias added in fp32, softmax over the tokens of a block and weighted sum in any order, with up to a " +
+			"rescaling for each token; one rounding to the output",
 	}
-	kv := bench.Expected{Name: "new_state_kv", Axes: []string{"sequence", "row", "channel"}, Derivation: "values are copied"}
-	gate := bench.Expected{Name: "new_state_gate", Axes: []string{"sequence", "row", "channel"}, Derivation: "a gate and its bias are added once, in fp32"}
+	kv := bench.Expected{
+		Name:       "new_state_kv",
+		Axes:       []string{"sequence", "row", "channel"},
+		Derivation: "values are copied",
+	}
+	gate := bench.Expected{
+		Name:       "new_state_gate",
+		Axes:       []string{"sequence", "row", "channel"},
+		Derivation: "a gate and its bias are added once, in fp32",
+	}
 	for i := range p.Operands["cu_seqlens"].Shape[0] - 1 {
 		l := lineOf(p, i)
 		biased := l.biased(ar, pool, ape)
@@ -63,7 +73,9 @@ func (l line) biased(ar numerics.Arith, p oracle.Pooling, ape oracle.Mat) [][]nu
 }
 
 // rows are the completed blocks by the oracle, and how far fp32 may lie from them.
-func (l line) rows(ar numerics.Arith, p oracle.Pooling, biased [][]numerics.Tracked) (want oracle.Mat, bound []float64) {
+func (l line) rows(ar numerics.Arith, p oracle.Pooling, biased [][]numerics.Tracked) (want oracle.Mat,
+	bound []float64,
+) {
 	first, last := l.blocks(p)
 	if last <= first {
 		return oracle.Mat{}, nil
@@ -92,7 +104,8 @@ func (l line) rows(ar numerics.Arith, p oracle.Pooling, biased [][]numerics.Trac
 	for b := first; b < last; b++ {
 		for d := range p.Width {
 			looks := l.looks(p, b, d)
-			scores, flat, v := make([]numerics.Tracked, len(looks)), make([]numerics.Tracked, len(looks)), make([][]numerics.Tracked, len(looks))
+			scores, flat, v := make([]numerics.Tracked, len(looks)), make([]numerics.Tracked, len(looks)),
+				make([][]numerics.Tracked, len(looks))
 			for j, at := range looks {
 				scores[j], flat[j] = biased[at.row][at.channel], numerics.Exact(l.kv[at.row][at.channel])
 				v[j] = flat[j : j+1]

@@ -7,7 +7,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// pooler is the softmax-weighted sum of one channel of one block in fp32: gates and values of the tokens that it looks at.
+// pooler is the softmax-weighted sum of one channel of one block in fp32: gates and values of the tokens that it looks
+// at.
 type pooler func(g, v []float32) float32
 
 // tokens is one sequence as a kernel holds it in fp32, gates biased.
@@ -18,13 +19,16 @@ type tokens struct {
 
 // quirks are what a faulty kernel does otherwise; the zero value is a correct one.
 type quirks struct {
-	bias   func(gate, ape float32) float32                                                         // of a new token
-	biasAt func(position, start, ratio int) int                                                    // row of ape
-	looks  func(l line, t tokens, p oracle.Pooling, b, d int) (g, v []float32)                     // what a block is made of
-	blocks func(first, last int, t tokens, p oracle.Pooling) (from, until int)                     // what is emitted
-	slot   func(slots []int, i int) int                                                            // row of the pool
-	load   func(t *tokens, p oracle.Pooling, kv, gate []float64)                                   // after the state was read
-	store  func(t tokens, p oracle.Pooling, row, channel int, kv, gate float32) (float32, float32) // as the state is written
+	bias   func(gate, ape float32) float32      // of a new token
+	biasAt func(position, start, ratio int) int // row of ape
+	// what a block is made of
+	looks  func(l line, t tokens, p oracle.Pooling, b, d int) (g, v []float32)
+	blocks func(first, last int, t tokens, p oracle.Pooling) (from, until int) // what is emitted
+	slot   func(slots []int, i int) int                                        // row of the pool
+	// after the state was read
+	load func(t *tokens, p oracle.Pooling, kv, gate []float64)
+	// as the state is written
+	store func(t tokens, p oracle.Pooling, row, channel int, kv, gate float32) (float32, float32)
 }
 
 // kernelOf is both operators around a pooling.

@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// byDefinition is row (b, d) of a sequence from the definition alone, without any state: per channel the softmax over the tokens that
-// the block looks at, each through its channel.
+// byDefinition is row (b, d) of a sequence from the definition alone, without any state: per channel the softmax over
+// the tokens that the block looks at, each through its channel.
 func byDefinition(kv, gate, ape bench.Tensor, p oracle.Pooling, b, d int) float64 {
 	num, den := 0.0, 0.0
 	look := func(e, channel int) {
@@ -34,7 +34,8 @@ func byDefinition(kv, gate, ape bench.Tensor, p oracle.Pooling, b, d int) float6
 }
 
 var loops = []bench.Shape{
-	shape("a", 4, 3, 1, 3, 1), shape("b", 3, 2, 1, 3, 1), shape("c", 5, 2, 0, 2, 1), shape("d", 1, 2, 1, 4, 1), shape("e", 32, 1, 0, 2, 1),
+	shape("a", 4, 3, 1, 3, 1), shape("b", 3, 2, 1, 3, 1), shape("c", 5, 2, 0, 2, 1), shape("d", 1, 2, 1, 4, 1),
+	shape("e", 32, 1, 0, 2, 1),
 }
 
 // oneShot draws a sequence at every remainder.
@@ -47,8 +48,9 @@ func oneShot(t *testing.T, s bench.Shape, left int) (gen, bench.Problem, bench.C
 	return g, g.compress([]int{g.pool.Ratio*g.blocks + left}), c
 }
 
-// What is expected MUST be the definition, and of the definition's rows a kernel that is fed chunk by chunk with the state that it
-// returned itself MUST stay within the bound, at every remainder and for chunks of 1, 2, 3 and more tokens.
+// What is expected MUST be the definition, and of the definition's rows a kernel that is fed chunk by chunk with the
+// state that it returned itself MUST stay within the bound, at every remainder and for chunks of 1, 2, 3 and more
+// tokens.
 func TestClosedLoop(t *testing.T) {
 	for _, s := range loops {
 		for left := range s.Dim("ratio") {
@@ -56,7 +58,8 @@ func TestClosedLoop(t *testing.T) {
 			want, err := expect(c, p)
 			require.NoError(t, err)
 			for i, v := range want[0].Want {
-				if w := byDefinition(p.In("kv"), p.In("gate"), p.In("ape"), g.pool, i/g.pool.Width, i%g.pool.Width); math.Abs(v-w) > 1e-12*(1+math.Abs(w)) {
+				if w := byDefinition(p.In("kv"), p.In("gate"), p.In("ape"), g.pool, i/g.pool.Width, i%g.pool.Width); math.Abs(v-w) >
+					1e-12*(1+math.Abs(w)) {
 					t.Fatalf("%s: element %d is expected to be %v, by definition %v", c.ID, i, v, w)
 				}
 			}
@@ -65,7 +68,8 @@ func TestClosedLoop(t *testing.T) {
 				require.Len(t, got, len(want[0].Want))
 				for i, v := range got {
 					if math.Abs(v-want[0].Want[i]) > want[0].Bound[i] {
-						t.Errorf("%s in chunks of %d: element %d is %v, want %v within %v", c.ID, chunk, i, v, want[0].Want[i], want[0].Bound[i])
+						t.Errorf("%s in chunks of %d: element %d is %v, want %v within %v", c.ID, chunk, i, v, want[0].Want[i],
+							want[0].Bound[i])
 					}
 				}
 			}

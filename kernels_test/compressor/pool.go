@@ -62,7 +62,9 @@ func blocked(size int) summing {
 func normaliseLast(sum summing, exp func(float32) float32) pooler {
 	return func(g, v []float32) float32 {
 		e := weights(g, exp)
-		return sum(len(g), func(j int) float32 { return float32(e[j] * v[j]) }) / sum(len(g), func(j int) float32 { return e[j] })
+		return sum(len(g), func(j int) float32 { return float32(e[j] * v[j]) }) / sum(len(g), func(j int) float32 {
+			return e[j]
+		})
 	}
 }
 
@@ -130,7 +132,10 @@ func split(parts int) pooler {
 			accs = append(accs, sequential(len(e), func(j int) float32 { return float32(e[j] * v[from+j]) }))
 		}
 		r := weights(tops, exp32)
-		return sequential(len(r), func(i int) float32 { return float32(r[i] * accs[i]) }) / sequential(len(r), func(i int) float32 { return float32(r[i] * alls[i]) })
+		return sequential(len(r), func(i int) float32 { return float32(r[i] * accs[i]) }) /
+			sequential(len(r), func(i int) float32 {
+				return float32(r[i] * alls[i])
+			})
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// piece is tokens [from, to) of some sequences of a problem, from and to counted from its new tokens. A state that it begins with
-// is the exact one: values are copies, gates fp32 sums.
+// piece is tokens [from, to) of some sequences of a problem, from and to counted from its new tokens. A state that it
+// begins with is the exact one: values are copies, gates fp32 sums.
 type piece struct {
 	seq      []int
 	from, to []int
@@ -70,8 +70,8 @@ func (w piece) of(p bench.Problem) bench.Problem {
 // cut makes pieces of a problem that has n new tokens of each sequence.
 type cut func(g gen, n []int) []piece
 
-// relation runs pieces and puts rows and states together again: rows in the order of positions, states from the last piece of each
-// sequence.
+// relation runs pieces and puts rows and states together again: rows in the order of positions, states from the last
+// piece of each sequence.
 func relation(c cut) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(b bench.Gen, p bench.Problem) (bench.Relation, error) {
 		pool, cu := poolOf(p.Attrs), p.In("cu_seqlens").Ints()
@@ -136,7 +136,8 @@ func whole(g gen, n []int) []piece {
 	return []piece{w}
 }
 
-// between runs pieces of all sequences between cuts, which at gives for sequence i of n tokens, in ascending order; a piece may be empty.
+// between runs pieces of all sequences between cuts, which at gives for sequence i of n tokens, in ascending order; a
+// piece may be empty.
 func between(at func(g gen, i, n int) []int) cut {
 	return func(g gen, n []int) []piece {
 		var cuts [][]int
@@ -189,9 +190,27 @@ var (
 
 func compressRelations() []bench.Kase {
 	return []bench.Kase{
-		{ID: "alone", Why: "every sequence alone gives what it gives in a batch", Contracts: sharp, Shapes: narrow(5), Relate: relation(alone)},
-		{ID: "permuted", Why: "the sequences in another order", Contracts: sharp, Shapes: narrow(5), Relate: relation(permuted)},
-		{ID: "left-over", Why: "without the tokens after the last complete block", Contracts: sharp, Shapes: narrow(5), Relate: relation(whole)},
+		{
+			ID:        "alone",
+			Why:       "every sequence alone gives what it gives in a batch",
+			Contracts: sharp,
+			Shapes:    narrow(5),
+			Relate:    relation(alone),
+		},
+		{
+			ID:        "permuted",
+			Why:       "the sequences in another order",
+			Contracts: sharp,
+			Shapes:    narrow(5),
+			Relate:    relation(permuted),
+		},
+		{
+			ID:        "left-over",
+			Why:       "without the tokens after the last complete block",
+			Contracts: sharp,
+			Shapes:    narrow(5),
+			Relate:    relation(whole),
+		},
 	}
 }
 
@@ -202,16 +221,90 @@ func extendRelations() []bench.Kase {
 	later := stepping(func(g gen, i int) (int, int) { return g.pool.Ratio + i, g.pool.Ratio*2 + i%3 })
 	spread := between(func(_ gen, i, n int) []int { return []int{min(n, i*27+1)} })
 	return []bench.Kase{
-		{ID: "two-chunks", Phase: "prefill", Why: "one shot and two chunks, cut after 0, 1, 2, ... tokens, at every remainder of the end", Contracts: sharp, Shapes: r4, Change: from0, Relate: relation(halved)},
-		{ID: "two-chunks-long", Phase: "prefill", Why: "the same at ratio 128, cut at other tokens", Contracts: sharp, Shapes: r128, Change: from0, Relate: relation(spread)},
-		{ID: "token-by-token", Phase: "prefill", Why: "one shot and decode steps", Contracts: sharp, Shapes: join(r4, []bench.Shape{shape("odd", 9, 3, 0, 3, 5)}), Change: from0, Relate: relation(singles)},
-		{ID: "uneven-chunks", Phase: "prefill", Why: "one shot and chunks of 1, 2, 3, ... tokens", Contracts: sharp, Shapes: join(r4, r128), Change: from0, Relate: relation(uneven)},
-		{ID: "chunks-of-a-block-and-a-half", Phase: "prefill", Why: "one shot and chunks that end in the middle of every other block", Contracts: sharp, Shapes: join(r4[:1], r128), Change: from0, Relate: relation(chunked)},
-		{ID: "resumed", Phase: "extend", Why: "a piece in the middle of a sequence and its parts", Contracts: sharp, Shapes: r4, Change: later, Relate: relation(halved)},
-		{ID: "verified", Phase: "extend", Why: "a few draft tokens at once and one by one", Contracts: sharp, Shapes: r4[:1], Change: stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*2 - 2 + i%4, 3 }), Relate: relation(singles)},
-		{ID: "alone", Why: "every sequence alone gives what it gives in a batch", Contracts: sharp, Shapes: narrow(6), Relate: relation(alone)},
-		{ID: "permuted", Why: "the sequences in another order", Contracts: sharp, Shapes: narrow(6), Relate: relation(permuted)},
-		{ID: "moved-slots", Why: "the states moved to other slots of the pool", Contracts: sharp, Shapes: narrow(6), Relate: relateMoved},
+		{
+			ID:        "two-chunks",
+			Phase:     "prefill",
+			Why:       "one shot and two chunks, cut after 0, 1, 2, ... tokens, at every remainder of the end",
+			Contracts: sharp,
+			Shapes:    r4,
+			Change:    from0,
+			Relate:    relation(halved),
+		},
+		{
+			ID:        "two-chunks-long",
+			Phase:     "prefill",
+			Why:       "the same at ratio 128, cut at other tokens",
+			Contracts: sharp,
+			Shapes:    r128,
+			Change:    from0,
+			Relate:    relation(spread),
+		},
+		{
+			ID:        "token-by-token",
+			Phase:     "prefill",
+			Why:       "one shot and decode steps",
+			Contracts: sharp,
+			Shapes:    join(r4, []bench.Shape{shape("odd", 9, 3, 0, 3, 5)}),
+			Change:    from0,
+			Relate:    relation(singles),
+		},
+		{
+			ID:        "uneven-chunks",
+			Phase:     "prefill",
+			Why:       "one shot and chunks of 1, 2, 3, ... tokens",
+			Contracts: sharp,
+			Shapes:    join(r4, r128),
+			Change:    from0,
+			Relate:    relation(uneven),
+		},
+		{
+			ID:        "chunks-of-a-block-and-a-half",
+			Phase:     "prefill",
+			Why:       "one shot and chunks that end in the middle of every other block",
+			Contracts: sharp,
+			Shapes:    join(r4[:1], r128),
+			Change:    from0,
+			Relate:    relation(chunked),
+		},
+		{
+			ID:        "resumed",
+			Phase:     "extend",
+			Why:       "a piece in the middle of a sequence and its parts",
+			Contracts: sharp,
+			Shapes:    r4,
+			Change:    later,
+			Relate:    relation(halved),
+		},
+		{
+			ID:        "verified",
+			Phase:     "extend",
+			Why:       "a few draft tokens at once and one by one",
+			Contracts: sharp,
+			Shapes:    r4[:1],
+			Change:    stepping(func(g gen, i int) (int, int) { return g.pool.Ratio*2 - 2 + i%4, 3 }),
+			Relate:    relation(singles),
+		},
+		{
+			ID:        "alone",
+			Why:       "every sequence alone gives what it gives in a batch",
+			Contracts: sharp,
+			Shapes:    narrow(6),
+			Relate:    relation(alone),
+		},
+		{
+			ID:        "permuted",
+			Why:       "the sequences in another order",
+			Contracts: sharp,
+			Shapes:    narrow(6),
+			Relate:    relation(permuted),
+		},
+		{
+			ID:        "moved-slots",
+			Why:       "the states moved to other slots of the pool",
+			Contracts: sharp,
+			Shapes:    narrow(6),
+			Relate:    relateMoved,
+		},
 	}
 }
 
@@ -231,5 +324,9 @@ func relateMoved(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	slots := out.Operands["state_kv"].Shape[0]
 	out.Change("slot", func(_ int, v float64) float64 { return float64(slots-1) - v })
 	hide(&out)
-	return bench.Relation{Parts: []bench.Problem{out}, Exact: true, Join: func(got []bench.Results) (bench.Results, error) { return got[0], nil }}, nil
+	return bench.Relation{
+		Parts: []bench.Problem{out},
+		Exact: true,
+		Join:  func(got []bench.Results) (bench.Results, error) { return got[0], nil },
+	}, nil
 }

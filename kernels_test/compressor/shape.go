@@ -16,7 +16,11 @@ type gen struct {
 }
 
 func genOf(g bench.Gen) gen {
-	return gen{g, oracle.Pooling{Ratio: g.Shape.Dim("ratio"), Width: g.Shape.Dim("width"), Overlap: g.Shape.Dim("overlap") == 1}, g.Shape.Dim("requests"), g.Shape.Dim("blocks")}
+	return gen{
+		g,
+		oracle.Pooling{Ratio: g.Shape.Dim("ratio"), Width: g.Shape.Dim("width"), Overlap: g.Shape.Dim("overlap") == 1},
+		g.Shape.Dim("requests"), g.Shape.Dim("blocks"),
+	}
 }
 
 func shape(model string, ratio, width, overlap, blocks, requests int) bench.Shape {
@@ -51,9 +55,13 @@ func narrow(requests int) []bench.Shape {
 	return []bench.Shape{shape("narrow", 4, 6, 1, 3, requests), shape("narrow", 128, 3, 0, 1, requests)}
 }
 
-// odd shapes have ratios and widths that no model and no vector has, overlap with a ratio other than 4 and ratio 4 without.
+// odd shapes have ratios and widths that no model and no vector has, overlap with a ratio other than 4 and ratio 4
+// without.
 func odd(requests int) []bench.Shape {
-	return []bench.Shape{shape("odd", 3, 7, 1, 4, requests), shape("plain", 4, 9, 0, 4, requests), shape("one", 1, 5, 1, 4, requests), shape("odd", 5, 11, 0, 3, requests)}
+	return []bench.Shape{
+		shape("odd", 3, 7, 1, 4, requests), shape("plain", 4, 9, 0, 4, requests), shape("one", 1, 5, 1, 4, requests),
+		shape("odd", 5, 11, 0, 3, requests),
+	}
 }
 
 func join(s ...[]bench.Shape) []bench.Shape {

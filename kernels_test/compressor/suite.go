@@ -8,11 +8,17 @@ import (
 
 // Suite is the suite of this package.
 func Suite() bench.Suite {
-	return bench.Suite{Name: "compressor", Families: []bench.Family{compress, extend}, Built: built, Variants: variants(), Plants: plants()}
+	return bench.Suite{
+		Name:     "compressor",
+		Families: []bench.Family{compress, extend},
+		Built:    built,
+		Variants: variants(),
+		Plants:   plants(),
+	}
 }
 
-// built is the candidate that follows a contract to the letter: two passes in fp32 from the first token, the row rounded to the
-// contract's output.
+// built is the candidate that follows a contract to the letter: two passes in fp32 from the first token, the row
+// rounded to the contract's output.
 func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case fp32, bf16Out:

@@ -45,18 +45,23 @@ func TestPaddedAndUnread(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"compress kv", "compress gate", "compress_extend state_kv", "compress_extend state_gate"} {
+	for _, want := range []string{
+		"compress kv", "compress gate", "compress_extend state_kv", "compress_extend state_gate",
+	} {
 		if !unread[want] {
 			t.Errorf("no case leaves a part of %s unread", want)
 		}
 	}
 }
 
-// The diagnosis MUST name what was planted for the plants whose twins are sharp, on the first case by ID that stops them. All plants
-// are logged under ASSAY_BUDGET=full.
+// The diagnosis MUST name what was planted for the plants whose twins are sharp, on the first case by ID that stops
+// them. All plants are logged under ASSAY_BUDGET=full.
 func TestCauses(t *testing.T) {
 	s := compressor.Suite()
-	sharp := []string{"bias-missing", "slot-is-sequence", "values-in-bf16", "kv-stride-ignored", "maximum-from-0", "captured-slots", "left-over-masked"}
+	sharp := []string{
+		"bias-missing", "slot-is-sequence", "values-in-bf16", "kv-stride-ignored", "maximum-from-0", "captured-slots",
+		"left-over-masked",
+	}
 	benches := map[string]*bench.Bench{}
 	firsts, among, all := 0, 0, 0
 	for _, p := range s.Plants {

@@ -5,7 +5,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// line is what a call knows of one sequence: the tokens of its state that count, then the new ones. Positions are absolute.
+// line is what a call knows of one sequence: the tokens of its state that count, then the new ones. Positions are
+// absolute.
 type line struct {
 	base     int         // position of the first row
 	kv, gate [][]float64 // [tokens][C]; gates as stored, biased for what comes from the state

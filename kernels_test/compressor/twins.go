@@ -17,22 +17,26 @@ var twins = []bench.Twin{
 		p.Mode, p.CaptureWith = "", nil
 		return graph
 	}},
-	{Class: "accumulation", Name: "values and biased gates that bf16 holds", Apply: func(b bench.Gen, p *bench.Problem) bool {
-		quarters := func(v float64) float64 {
-			if math.IsInf(v, 0) {
-				return v
+	{
+		Class: "accumulation",
+		Name:  "values and biased gates that bf16 holds",
+		Apply: func(b bench.Gen, p *bench.Problem) bool {
+			quarters := func(v float64) float64 {
+				if math.IsInf(v, 0) {
+					return v
+				}
+				return math.RoundToEven(4*max(-8, min(8, v))) / 4
 			}
-			return math.RoundToEven(4*max(-8, min(8, v))) / 4
-		}
-		p.Change("ape", func(_ int, v float64) float64 { return quarters(v) })
-		for _, name := range []string{"gate", "state_gate"} {
-			if _, ok := p.Operands[name]; ok {
-				p.Change(name, func(_ int, v float64) float64 { return quarters(v) })
+			p.Change("ape", func(_ int, v float64) float64 { return quarters(v) })
+			for _, name := range []string{"gate", "state_gate"} {
+				if _, ok := p.Operands[name]; ok {
+					p.Change(name, func(_ int, v float64) float64 { return quarters(v) })
+				}
 			}
-		}
-		everywhere(genOf(b), p, "kv", func(_ token, v float64, _ bool) float64 { return bench.Round(bench.BF16, v) })
-		return true
-	}},
+			everywhere(genOf(b), p, "kv", func(_ token, v float64, _ bool) float64 { return bench.Round(bench.BF16, v) })
+			return true
+		},
+	},
 	{Class: "layout", Name: "a bias that is the same at every position", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		o := p.Operands["ape"]
 		if o.Shape[0] < 2 {
@@ -109,15 +113,19 @@ var stateTwins = []bench.Twin{
 		hide(p)
 		return began
 	}},
-	{Class: "chunk-state", Name: "pieces of whole blocks from whole blocks", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		pool, cu := poolOf(p.Attrs), p.In("cu_seqlens").Ints()
-		w := piece{}
-		for i, s := range p.In("start").Ints() {
-			n := cu[i+1] - cu[i]
-			skip := min((pool.Ratio-s%pool.Ratio)%pool.Ratio, n)
-			w.seq, w.from, w.to = append(w.seq, i), append(w.from, skip), append(w.to, skip+(n-skip)/pool.Ratio*pool.Ratio)
-		}
-		*p = w.of(*p)
-		return true
-	}},
+	{
+		Class: "chunk-state",
+		Name:  "pieces of whole blocks from whole blocks",
+		Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			pool, cu := poolOf(p.Attrs), p.In("cu_seqlens").Ints()
+			w := piece{}
+			for i, s := range p.In("start").Ints() {
+				n := cu[i+1] - cu[i]
+				skip := min((pool.Ratio-s%pool.Ratio)%pool.Ratio, n)
+				w.seq, w.from, w.to = append(w.seq, i), append(w.from, skip), append(w.to, skip+(n-skip)/pool.Ratio*pool.Ratio)
+			}
+			*p = w.of(*p)
+			return true
+		},
+	},
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// variants lists correct kernels: orders of the sums, both places of the division, two forms of the exponential, online softmax,
-// parts that are merged, fused products, and arithmetic more exact than declared.
+// variants lists correct kernels: orders of the sums, both places of the division, two forms of the exponential, online
+// softmax, parts that are merged, fused products, and arithmetic more exact than declared.
 func variants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name string, p pooler) {

@@ -10,12 +10,16 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// A prompt that is written into pages by the slots of a page table, and read back through that table, attends as it does
-// without any cache: the operators' words fit together. Keys of fp8 caches are the written codes.
+// A prompt that is written into pages by the slots of a page table, and read back through that table, attends as it
+// does without any cache: the operators' words fit together. Keys of fp8 caches are the written codes.
 func TestWrittenThenReadIsRagged(t *testing.T) {
 	for _, contract := range []string{"bf16", "fp8-kv"} {
 		reqs := []req{{5, 5}, {9, 9}, {1, 1}}
-		g := bench.Gen{Rand: suite.Rand("dense/chain/" + contract), Shape: shape("odd", 0, reqs...), Contract: numerics.Contract{Name: contract}}
+		g := bench.Gen{
+			Rand:     suite.Rand("dense/chain/" + contract),
+			Shape:    shape("odd", 0, reqs...),
+			Contract: numerics.Contract{Name: contract},
+		}
 		ragged, err := drawGQA(g)
 		require.NoError(t, err)
 		tokens := running(reqs, keys)[len(reqs)]
@@ -28,9 +32,11 @@ func TestWrittenThenReadIsRagged(t *testing.T) {
 			pool = max(pool, int(id)+1)
 		}
 		write := bench.Problem{
-			Attrs:    bench.Attrs{"page_size": 4.0, "k_scale": ragged.Attrs["k_scale"], "v_scale": ragged.Attrs["v_scale"]},
-			Operands: map[string]bench.Operand{"slot_mapping": {DType: bench.I32, Shape: []int{tokens}, Values: pages["slot_mapping"]}},
-			Outputs:  map[string]bench.Output{},
+			Attrs: bench.Attrs{"page_size": 4.0, "k_scale": ragged.Attrs["k_scale"], "v_scale": ragged.Attrs["v_scale"]},
+			Operands: map[string]bench.Operand{
+				"slot_mapping": {DType: bench.I32, Shape: []int{tokens}, Values: pages["slot_mapping"]},
+			},
+			Outputs: map[string]bench.Output{},
 		}
 		for _, half := range []string{"k", "v"} {
 			o := pick(ragged.Operands[half], upTo(tokens))
@@ -42,7 +48,11 @@ func TestWrittenThenReadIsRagged(t *testing.T) {
 				}
 			}
 			write.Operands[half] = o
-			write.Outputs[half+"_cache"] = bench.Output{DType: cache, Shape: append([]int{pool, 4}, o.Shape[1:]...), Prefill: bench.PreNaN}
+			write.Outputs[half+"_cache"] = bench.Output{
+				DType:   cache,
+				Shape:   append([]int{pool, 4}, o.Shape[1:]...),
+				Prefill: bench.PreNaN,
+			}
 		}
 		caches := evaluate(t, "kv_write", contract, write)
 

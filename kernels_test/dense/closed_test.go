@@ -40,14 +40,15 @@ func ready(t *testing.T, c bench.Case) (bench.Problem, map[string]bench.Expected
 	return b.Problem(), out
 }
 
-// equal12 is agreement of two float64 evaluations of some dozen operations on hundreds of terms: 12 digits of the larger
-// magnitude, 1 at least.
+// equal12 is agreement of two float64 evaluations of some dozen operations on hundreds of terms: 12 digits of the
+// larger magnitude, 1 at least.
 func equal12(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-12*max(1, math.Abs(a), math.Abs(b))
 }
 
-// Uniform scores: lse is the logarithm of the number of keys, min(p, window_left) + 1 of them, and o the mean of the values in
-// the window, with the sink as one more key of value 0 and weight e^sink. Keys and pages are counted here by hand.
+// Uniform scores: lse is the logarithm of the number of keys, min(p, window_left) + 1 of them, and o the mean of the
+// values in the window, with the sink as one more key of value 0 and weight e^sink. Keys and pages are counted here by
+// hand.
 func TestIndexCodedClosedForm(t *testing.T) {
 	for _, c := range casesOf(t, "gqa-attention/index-coded/") {
 		p, want := ready(t, c)
@@ -117,7 +118,8 @@ func TestOneKeyClosedForm(t *testing.T) {
 				}
 				z *= scale
 				got, o := want["lse"].Want[b*q.Dim(1)+h], want["o"].Want[(b*q.Dim(1)+h)*p.Outputs["o"].Shape[2]+1]
-				if !equal12(got, z*math.Log2E) || !equal12(o, vScale*read(b, 0, g, 1)/(1+math.Exp(p.Operands["sink"].Values[h]-z))) {
+				if !equal12(got, z*math.Log2E) ||
+					!equal12(o, vScale*read(b, 0, g, 1)/(1+math.Exp(p.Operands["sink"].Values[h]-z))) {
 					t.Errorf("%s: request %d, head %d: lse %v, o %v", c.ID, b, h, got, o)
 				}
 			}
@@ -128,7 +130,11 @@ func TestOneKeyClosedForm(t *testing.T) {
 // Multi-head latent attention over expanded keys and values, head by head, is what the operator expects between the two
 // up-projections.
 func TestMLAIsExpandedAttention(t *testing.T) {
-	g := bench.Gen{Rand: suite.Rand("dense/mla"), Shape: shape("mla-nano", 4, req{3, 9}, req{2, 6}), Contract: numerics.Contract{Name: "fp32"}}
+	g := bench.Gen{
+		Rand:     suite.Rand("dense/mla"),
+		Shape:    shape("mla-nano", 4, req{3, 9}, req{2, 6}),
+		Contract: numerics.Contract{Name: "fp32"},
+	}
 	p, err := drawMLA(g)
 	require.NoError(t, err)
 	const heads, nope, rope, rank, values, rows = 4, 32, 16, 48, 20, 5
@@ -176,7 +182,8 @@ func TestBoundsAreAroundTheOracle(t *testing.T) {
 	rows, err := physical(p, seen, request)
 	require.NoError(t, err)
 	h := heads{gqa: oracle.GQAInput{
-		Q: p.In("q").Mat(), Heads: 6, KVHeads: 3, K: p.In("k").Mat(), V: p.In("v").Mat(), Rows: rows, Sink: p.Operands["sink"].Values, Scale: p.Attrs.Num("softmax_scale"),
+		Q: p.In("q").Mat(), Heads: 6, KVHeads: 3, K: p.In("k").Mat(), V: p.In("v").Mat(), Rows: rows,
+		Sink: p.Operands["sink"].Values, Scale: p.Attrs.Num("softmax_scale"),
 	}, lse: form(p), arith: numerics.FP32()}
 	if c.Contract.Name == "fp8-kv" {
 		h.gqa.KScale, h.gqa.VScale = []float64{p.Attrs.Num("k_scale")}, []float64{p.Attrs.Num("v_scale")}
@@ -236,7 +243,8 @@ func TestWrittenCodesAreNearest(t *testing.T) {
 	require.Greater(t, stored, 1000)
 }
 
-// Where a division and a product with the reciprocal give different codes, both MUST be admitted; what lies two codes away MUST not.
+// Where a division and a product with the reciprocal give different codes, both MUST be admitted; what lies two codes
+// away MUST not.
 func TestDivisionAndReciprocalAreAdmitted(t *testing.T) {
 	for _, c := range casesOf(t, "kv-write/between-codes/") {
 		p, want := ready(t, c)
@@ -254,7 +262,8 @@ func TestDivisionAndReciprocalAreAdmitted(t *testing.T) {
 						differ++
 					}
 					w, bound := e.Want[at*width+d], e.Bound[at*width+d]
-					if math.Abs(quotient-w) > bound || math.Abs(product-w) > bound || quotient != product && bound >= 2*math.Abs(quotient-product) {
+					if math.Abs(quotient-w) > bound || math.Abs(product-w) > bound ||
+						quotient != product && bound >= 2*math.Abs(quotient-product) {
 						t.Fatalf("%s: %v / %v is %v or %v, want %v within %v", c.ID, v, s, quotient, product, w, bound)
 					}
 				}
@@ -284,7 +293,8 @@ func TestMaskClosedForm(t *testing.T) {
 	}
 	both := casesOf(t, "window-mask/both-sides/mha-ragged-b2-t9-l8")[0]
 	_, want = ready(t, both)
-	if diff := cmp.Diff([]float64{1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0}, want["mask"].Want[:24]); diff != "" {
+	if diff := cmp.Diff([]float64{1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0},
+		want["mask"].Want[:24]); diff != "" {
 		t.Error(diff)
 	}
 	for left := range 5 {
@@ -318,7 +328,8 @@ func TestPageTableGivesTokensBack(t *testing.T) {
 				}
 			}
 			last := int(want["kv_last_page_len"].Want[b])
-			if pages := int(want["kv_indptr"].Want[b+1] - want["kv_indptr"].Want[b]); pages != used || n > 0 && (pages-1)*page+last != n || n == 0 && last != 0 {
+			if pages := int(want["kv_indptr"].Want[b+1] - want["kv_indptr"].Want[b]); pages != used ||
+				n > 0 && (pages-1)*page+last != n || n == 0 && last != 0 {
 				t.Fatalf("%s: request %d of %d tokens has %d pages, the last of %d", c.ID, b, n, pages, last)
 			}
 		}
@@ -341,7 +352,8 @@ func TestRowsHoldTheRoundTrip(t *testing.T) {
 			for d, v := range back.Row(i) {
 				n := at*latentWidth + d
 				if math.Abs(v-want["values"].Want[n]) > want["values"].Bound[n] {
-					t.Fatalf("%s: token %d, channel %d: the round trip gives %v, want %v ± %v", c.ID, i, d, v, want["values"].Want[n], want["values"].Bound[n])
+					t.Fatalf("%s: token %d, channel %d: the round trip gives %v, want %v ± %v", c.ID, i, d, v, want["values"].Want[n],
+						want["values"].Bound[n])
 				}
 			}
 			at++

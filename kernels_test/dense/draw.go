@@ -31,7 +31,8 @@ func shape(model string, page int, reqs ...req) bench.Shape {
 }
 
 // models are sizes: the nano model's four heads, a rank of a grouped model with 8 query heads to a key-value head, odd
-// groups with values narrower than keys, narrow heads for many keys; and latent ones, V3.2's with its heads sampled to few.
+// groups with values narrower than keys, narrow heads for many keys; and latent ones, V3.2's with its heads sampled to
+// few.
 var models = map[string]map[string]int{
 	"nano":     {"heads": 4, "kv-heads": 2, "dim": 64, "values": 64},
 	"grouped8": {"heads": 8, "kv-heads": 1, "dim": 128, "values": 128},
@@ -93,8 +94,8 @@ func stored(g bench.Gen, n int, scale, mean float64) []float64 {
 // spare is how many pages more than needed a pool has.
 const spare = 3
 
-// addPages gives a batch its page table over a shuffled pool. Entries beyond the last page are stale: they name pages that
-// belong to others.
+// addPages gives a batch its page table over a shuffled pool. Entries beyond the last page are stale: they name pages
+// that belong to others.
 func addPages(g bench.Gen, p *bench.Problem, reqs []req, page int) (pages int, err error) {
 	lengths := make([]int, len(reqs))
 	need, width := 0, 1
@@ -204,8 +205,8 @@ func highPages(n int) change {
 	}
 }
 
-// full tells whether every page of a batch is full and all tables are equally long: then the pool has no other page, and
-// whatever a kernel reads is somebody's row.
+// full tells whether every page of a batch is full and all tables are equally long: then the pool has no other page,
+// and whatever a kernel reads is somebody's row.
 func full(reqs []req, page int) bool {
 	for _, r := range reqs {
 		if r.kv == 0 || r.kv%page != 0 || r.kv != reqs[0].kv {

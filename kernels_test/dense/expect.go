@@ -8,8 +8,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// sight lists for every query the logical keys that it sees, by the words of the mask taken one by one, and its request.
-// Padding rows see nothing and belong to request -1.
+// sight lists for every query the logical keys that it sees, by the words of the mask taken one by one, and its
+// request. Padding rows see nothing and belong to request -1.
 func sight(p bench.Problem, rows int, indptr, lens []int) (seen [][]int, request []int) {
 	causal, left, right := p.Attrs.Flag("causal"), -1, -1
 	if _, ok := p.Attrs["window_left"]; ok {
@@ -101,8 +101,8 @@ func arithmetic(c numerics.Contract) (a numerics.Arith, unitP float64) {
 // mostSplits is how many parts, or rescalings of an online softmax, a row of n keys may be cut into: one for each key.
 func mostSplits(n int) int { return max(n, 1) }
 
-// expected is o and lse with their bounds. only tells which queries are judged by them; of the others, o lies between the
-// smallest and the largest value that it may see. nil judges all.
+// expected is o and lse with their bounds. only tells which queries are judged by them; of the others, o lies between
+// the smallest and the largest value that it may see. nil judges all.
 func (h heads) expected(only func(t int) bool) ([]bench.Expected, error) {
 	in := h.gqa
 	t, heads, dv := in.Q.Rows, in.Heads, in.V.Cols/in.KVHeads
@@ -120,11 +120,14 @@ func (h heads) expected(only func(t int) bool) ([]bench.Expected, error) {
 		return nil, err
 	}
 	o := bench.Expected{
-		Name: "o", Shape: []int{t, heads, dv}, Axes: []string{"query", "head", "channel"}, Want: want.Data, Bound: make([]float64, t*heads*dv), Free: make([]bool, t*heads*dv),
-		Derivation: "scores within their dot products' bounds, weights in any tiling and number of splits, one rounding to the output",
+		Name: "o", Shape: []int{t, heads, dv}, Axes: []string{"query", "head", "channel"}, Want: want.Data,
+		Bound: make([]float64, t*heads*dv), Free: make([]bool, t*heads*dv),
+		Derivation: "scores within their dot products' bounds, weights in any tiling and number of splits, one rounding to " +
+			"the output",
 	}
 	l := bench.Expected{
-		Name: "lse", Shape: []int{t, heads}, Axes: []string{"query", "head"}, Want: lse.Data, Bound: make([]float64, t*heads), Free: make([]bool, t*heads),
+		Name: "lse", Shape: []int{t, heads}, Axes: []string{"query", "head"}, Want: lse.Data, Bound: make([]float64, t*heads),
+		Free:       make([]bool, t*heads),
 		Derivation: "the largest bound of a score, the sum of exponentials in any order, the logarithm",
 	}
 	for i := range t {
@@ -180,8 +183,8 @@ func one(scale []float64) float64 {
 	return scale[0]
 }
 
-// bounds of one query and head. A score is the dot product (γ of its d products) times the scales, which may be folded into
-// one another and into q, with log2 e, in up to six roundings; v_scale may go into values, weights or the result.
+// bounds of one query and head. A score is the dot product (γ of its d products) times the scales, which may be folded
+// into one another and into q, with log2 e, in up to six roundings; v_scale may go into values, weights or the result.
 func (h heads) bounds(t, head int) ([]numerics.Tracked, numerics.Tracked) {
 	in, a := h.gqa, h.arith
 	d, dv := in.Q.Cols/in.Heads, in.V.Cols/in.KVHeads
@@ -196,7 +199,10 @@ func (h heads) bounds(t, head int) ([]numerics.Tracked, numerics.Tracked) {
 			z += q[c] * k
 			abs += math.Abs(q[c] * k)
 		}
-		terms.Scores = append(terms.Scores, numerics.Tracked{X: scale * z, E: scale*abs*gamma + float64(d)*a.Tiny*max(scale, 1)})
+		terms.Scores = append(terms.Scores, numerics.Tracked{
+			X: scale * z,
+			E: scale*abs*gamma + float64(d)*a.Tiny*max(scale, 1),
+		})
 		row := make([]numerics.Tracked, dv)
 		for c, v := range in.V.Row(s)[g*dv : (g+1)*dv] {
 			row[c] = numerics.Tracked{X: v * vScale, E: 2*a.U*math.Abs(v*vScale) + a.Tiny}

@@ -21,14 +21,15 @@ func contracts() []numerics.Contract {
 
 var gqaAttention = bench.Family{
 	Op: "gqa_attention", Slug: "gqa-attention",
-	Claim:     "o MUST be softmax attention over exactly the visible keys, each head over its own group's, with the cache's scales, and lse its log-sum-exp, within the contract's arithmetic",
+	Claim: "o MUST be softmax attention over exactly the visible keys, each head over its own group's, with the " +
+		"cache's scales, and lse its log-sum-exp, within the contract's arithmetic",
 	Doc:       gqaDoc,
 	Contracts: contracts(),
 	Draw:      drawGQA, Expect: expectGQA, Kases: gqaKases(), Twins: attentionTwins(),
 }
 
-// drawGQA: scales off 1 and unlike each other, three splits, base 2, a window that is on and wider than half of the longest
-// request, sinks; extend shapes have stale scratch.
+// drawGQA: scales off 1 and unlike each other, three splits, base 2, a window that is on and wider than half of the
+// longest request, sinks; extend shapes have stale scratch.
 func drawGQA(g bench.Gen) (bench.Problem, error) {
 	reqs, page := batch(g.Shape), g.Shape.Dim("page")
 	h, kv, d, dv := g.Shape.Dim("heads"), g.Shape.Dim("kv-heads"), g.Shape.Dim("dim"), g.Shape.Dim("values")
@@ -40,7 +41,8 @@ func drawGQA(g bench.Gen) (bench.Problem, error) {
 	const kScale, vScale = 0.043, 0.019
 	p := bench.Problem{
 		Attrs: bench.Attrs{
-			"softmax_scale": softmaxScale(d), "k_scale": kScale, "v_scale": vScale, "causal": true, "window_left": float64(longest * 2 / 3),
+			"softmax_scale": softmaxScale(d), "k_scale": kScale, "v_scale": vScale, "causal": true,
+			"window_left":  float64(longest * 2 / 3),
 			"window_right": -1.0, "num_splits": 3.0, "lse_base": "2",
 		},
 		Operands: map[string]bench.Operand{

@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// number is what a kernel computes in: float32 emulates the contract, float64 is more exact than it. A product is assigned before
-// it is added, which rounds it: nothing is fused.
+// number is what a kernel computes in: float32 emulates the contract, float64 is more exact than it. A product is
+// assigned before it is added, which rounds it: nothing is fused.
 type number interface{ float32 | float64 }
 
 // launch is an attention call as a kernel sees it, paged or ragged, grouped or latent. Faults edit it before it runs.

@@ -104,9 +104,11 @@ type tabling struct {
 // buildTable is the kernel of page_table.
 func buildTable(w tabling) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
-		tokens, pool, lens, indptr := a.In("req_to_token"), a.In("req_pool_indices").Ints(), a.In("seq_lens").Ints(), a.In("qo_indptr").Ints()
+		tokens, pool, lens, indptr := a.In("req_to_token"), a.In("req_pool_indices").Ints(), a.In("seq_lens").Ints(),
+			a.In("qo_indptr").Ints()
 		page, window := a.Int("page_size"), a.Int("window_size")
-		table, counts, last, slot := a.Fresh("page_table"), a.Fresh("kv_indptr"), a.Fresh("kv_last_page_len"), a.Fresh("slot_mapping")
+		table, counts, last, slot := a.Fresh("page_table"), a.Fresh("kv_indptr"), a.Fresh("kv_last_page_len"),
+			a.Fresh("slot_mapping")
 		width := a.Out("page_table").Shape[1]
 		counts[0] = 0
 		for b, n := range lens {
@@ -174,7 +176,13 @@ func (w tabling) page(row []float64, i, page int) float64 {
 // masking builds a mask from ranges: from and to of a query at a position.
 func masking(span func(l *launch, p, n, q int) (lo, hi int), byKey bool) bench.Kernel {
 	return func(a bench.Args) (bench.Results, error) {
-		l := &launch{indptr: a.In("qo_indptr").Ints(), lens: a.In("seq_lens").Ints(), causal: a.Flag("causal"), left: a.Int("window_left"), right: a.Int("window_right")}
+		l := &launch{
+			indptr: a.In("qo_indptr").Ints(),
+			lens:   a.In("seq_lens").Ints(),
+			causal: a.Flag("causal"),
+			left:   a.Int("window_left"),
+			right:  a.Int("window_right"),
+		}
 		mask, width := a.Fresh("mask"), a.Out("mask").Shape[1]
 		for i := range mask {
 			mask[i] = 0

@@ -113,9 +113,17 @@ func (w rowing) scale(block []float64, ue8m0 bool) float32 {
 // rowWriterPlants are faults of the row writer.
 func rowWriterPlants() []bench.Plant {
 	plant := func(name, class, effect string, w rowing, contracts ...string) bench.Plant {
-		return bench.Plant{Name: name, Effect: effect, Origin: "a cache write's usual slips", Class: class, On: []string{"mla_kv_write"}, Declared: contracts, Build: replaced(func(string) map[string]bench.Kernel {
-			return map[string]bench.Kernel{"mla_kv_write": writeRows(w)}
-		})}
+		return bench.Plant{
+			Name:     name,
+			Effect:   effect,
+			Origin:   "a cache write's usual slips",
+			Class:    class,
+			On:       []string{"mla_kv_write"},
+			Declared: contracts,
+			Build: replaced(func(string) map[string]bench.Kernel {
+				return map[string]bench.Kernel{"mla_kv_write": writeRows(w)}
+			}),
+		}
 	}
 	return []bench.Plant{
 		plant("row-scale-of-next-group", "scale-layout", "scales are stored one group further", rowing{nextScale: true}),
@@ -127,6 +135,7 @@ func rowWriterPlants() []bench.Plant {
 		plant("row-padding-stored", "paging", "a padding token is stored in the last slot", rowing{noPadding: true}),
 		plant("row-big-endian", "encoding", "scales are stored with their bytes reversed", rowing{bigEndian: true}),
 		plant("row-truncated", "encoding", "codes are rounded towards zero", rowing{truncate: true}),
-		plant("row-scale-floored", "encoding", "scales are rounded down to a power of two", rowing{floorScale: true}, "v32-fp8-ue8m0"),
+		plant("row-scale-floored", "encoding", "scales are rounded down to a power of two", rowing{floorScale: true},
+			"v32-fp8-ue8m0"),
 	}
 }

@@ -15,10 +15,15 @@ var narrow = []string{"bf16", "fp8-kv"}
 
 var kvWrite = bench.Family{
 	Op: "kv_write", Slug: "kv-write",
-	Claim:     "each token MUST be stored in its own slot of its layer's pool, rounded once to the cache's dtype, and every other slot MUST be left alone",
-	Doc:       kvWriteDoc,
-	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16", Out: format.BF16}, {Name: "fp8-kv", Out: format.E4M3FN, Saturation: format.Saturate}},
-	Draw:      drawKVWrite, Expect: expectKVWrite,
+	Claim: "each token MUST be stored in its own slot of its layer's pool, rounded once to the cache's dtype, and " +
+		"every other slot MUST be left alone",
+	Doc: kvWriteDoc,
+	Contracts: []numerics.Contract{
+		{Name: "fp32"},
+		{Name: "bf16", Out: format.BF16},
+		{Name: "fp8-kv", Out: format.E4M3FN, Saturation: format.Saturate},
+	},
+	Draw: drawKVWrite, Expect: expectKVWrite,
 	Twins: []bench.Twin{
 		{Class: "strides", Name: "dense operands", Apply: dense},
 		{Class: "scale", Name: "k_scale and v_scale of 1", Apply: func(_ bench.Gen, p *bench.Problem) bool {
@@ -54,33 +59,112 @@ var kvWrite = bench.Family{
 		}},
 	},
 	Kases: []bench.Kase{
-		{ID: "tokens", Why: "no token, one, a tile and one more, over shuffled slots with gaps, two padding tokens among them", Shapes: writeShapes("odd", 0, 4, 0, 1, 31, 33)},
+		{
+			ID:     "tokens",
+			Why:    "no token, one, a tile and one more, over shuffled slots with gaps, two padding tokens among them",
+			Shapes: writeShapes("odd", 0, 4, 0, 1, 31, 33),
+		},
 		{ID: "nano", Why: "the nano model's heads", Contracts: narrow, Shapes: writeShapes("nano", 0, 16, 20)},
-		{ID: "page-size", Why: "pages of one token, of sizes that no tile divides", Contracts: narrow, Shapes: append(writeShapes("odd", 0, 1, 9), writeShapes("odd", 0, 53, 54)...)},
-		{ID: "window-pool", Why: "a sliding-window layer whose pool is smaller and numbered otherwise; some tokens have left it", Catches: []string{"G10 sgl-project/sglang#19107"}, Contracts: narrow, Shapes: writeShapes("odd", 160, 4, 12, 30)},
-		{ID: "window-pool-one-token", Why: "one token, two pools", Catches: []string{"G10 sgl-project/sglang#19107"}, Contracts: narrow, Shapes: writeShapes("mha", 64, 8, 1)},
-		{ID: "grid", Why: "values on and between the steps of e4m3, ties, what is beyond 448, zeros of both signs", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 5, 17), Change: all(set(bench.Attrs{"k_scale": 0.5, "v_scale": 0.25}), func(_ bench.Gen, p *bench.Problem) error {
-			for _, name := range []string{"k", "v"} {
-				p.Change(name, func(i int, _ float64) float64 {
-					ladder := []float64{0, math.Copysign(0, -1), 1, 1.0625, 1.1875, 1.125, -2.125, 240, -230, 448, 1000, -3e4, 0.001953125, 0.0009765625, -0.0029296875, 17, 19}
-					return ladder[i%len(ladder)] * 0.5
-				})
-			}
-			return nil
-		})},
-		{ID: "between-codes", Why: "quotients within a rounding of the middle between two codes, where a division and a product with the reciprocal choose differently: both are right, codes beside them are not", Contracts: []string{"fp8-kv"}, Shapes: writeShapes("odd", 0, 4, 9, 14), Change: betweenCodes},
-		{ID: "scales", Why: "scales above 1, no powers of two, unlike each other", Shapes: writeShapes("odd", 0, 4, 12), Contracts: []string{"bf16", "fp8-kv"}, Change: set(bench.Attrs{"k_scale": 3.7, "v_scale": 1.9})},
-		{ID: "tiny", Why: "values below the smallest code", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 12), Change: times(1e-4, "k", "v")},
-		{ID: "outliers", Why: "tokens far beyond what the scale allows: saturated, not infinite, not 0", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 6, 18), Change: each(func(i int, v float64) float64 {
-			if i%5 == 2 {
-				return v * 4000
-			}
-			return v
-		}, "k", "v")},
-		{ID: "strided-k", Why: "keys are sliced out of a fused projection", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 12), Layout: map[string]bench.Layout{"k": {Lead: 3, Gap: 96, Inner: 8, Tail: 5}}},
-		{ID: "strided-v", Why: "and values", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 12), Layout: map[string]bench.Layout{"v": {Lead: 7, Gap: 64, Inner: 16, Tail: 5}}},
-		{ID: "strided-slots", Why: "slots and pool map are slices", Shapes: writeShapes("odd", 160, 4, 12), Layout: map[string]bench.Layout{"slot_mapping": {Lead: 2, Tail: 5}, "full_to_swa": {Lead: 9, Tail: 4}}, Contracts: []string{"fp8-kv"}},
-		{ID: "chunked-is-one-shot", Why: "two writes, one after the other, leave what one leaves", Contracts: narrow, Shapes: writeShapes("odd", 0, 4, 21), Relate: writtenInTwo},
+		{
+			ID:        "page-size",
+			Why:       "pages of one token, of sizes that no tile divides",
+			Contracts: narrow,
+			Shapes:    append(writeShapes("odd", 0, 1, 9), writeShapes("odd", 0, 53, 54)...),
+		},
+		{
+			ID:        "window-pool",
+			Why:       "a sliding-window layer whose pool is smaller and numbered otherwise; some tokens have left it",
+			Catches:   []string{"G10 sgl-project/sglang#19107"},
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 160, 4, 12, 30),
+		},
+		{
+			ID:        "window-pool-one-token",
+			Why:       "one token, two pools",
+			Catches:   []string{"G10 sgl-project/sglang#19107"},
+			Contracts: narrow,
+			Shapes:    writeShapes("mha", 64, 8, 1),
+		},
+		{
+			ID:        "grid",
+			Why:       "values on and between the steps of e4m3, ties, what is beyond 448, zeros of both signs",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 5, 17),
+			Change: all(set(bench.Attrs{"k_scale": 0.5, "v_scale": 0.25}), func(_ bench.Gen, p *bench.Problem) error {
+				for _, name := range []string{"k", "v"} {
+					p.Change(name, func(i int, _ float64) float64 {
+						ladder := []float64{
+							0, math.Copysign(0, -1), 1, 1.0625, 1.1875, 1.125, -2.125, 240, -230, 448, 1000, -3e4, 0.001953125, 0.0009765625,
+							-0.0029296875, 17, 19,
+						}
+						return ladder[i%len(ladder)] * 0.5
+					})
+				}
+				return nil
+			}),
+		},
+		{
+			ID: "between-codes",
+			Why: "quotients within a rounding of the middle between two codes, where a division and a product with the " +
+				"reciprocal choose differently: both are right, codes beside them are not",
+			Contracts: []string{"fp8-kv"},
+			Shapes:    writeShapes("odd", 0, 4, 9, 14),
+			Change:    betweenCodes,
+		},
+		{
+			ID:        "scales",
+			Why:       "scales above 1, no powers of two, unlike each other",
+			Shapes:    writeShapes("odd", 0, 4, 12),
+			Contracts: []string{"bf16", "fp8-kv"},
+			Change:    set(bench.Attrs{"k_scale": 3.7, "v_scale": 1.9}),
+		},
+		{
+			ID:        "tiny",
+			Why:       "values below the smallest code",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 12),
+			Change:    times(1e-4, "k", "v"),
+		},
+		{
+			ID:        "outliers",
+			Why:       "tokens far beyond what the scale allows: saturated, not infinite, not 0",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 6, 18),
+			Change: each(func(i int, v float64) float64 {
+				if i%5 == 2 {
+					return v * 4000
+				}
+				return v
+			}, "k", "v"),
+		},
+		{
+			ID:        "strided-k",
+			Why:       "keys are sliced out of a fused projection",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 12),
+			Layout:    map[string]bench.Layout{"k": {Lead: 3, Gap: 96, Inner: 8, Tail: 5}},
+		},
+		{
+			ID:        "strided-v",
+			Why:       "and values",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 12),
+			Layout:    map[string]bench.Layout{"v": {Lead: 7, Gap: 64, Inner: 16, Tail: 5}},
+		},
+		{
+			ID:        "strided-slots",
+			Why:       "slots and pool map are slices",
+			Shapes:    writeShapes("odd", 160, 4, 12),
+			Layout:    map[string]bench.Layout{"slot_mapping": {Lead: 2, Tail: 5}, "full_to_swa": {Lead: 9, Tail: 4}},
+			Contracts: []string{"fp8-kv"},
+		},
+		{
+			ID:        "chunked-is-one-shot",
+			Why:       "two writes, one after the other, leave what one leaves",
+			Contracts: narrow,
+			Shapes:    writeShapes("odd", 0, 4, 21),
+			Relate:    writtenInTwo,
+		},
 	},
 }
 
@@ -120,7 +204,11 @@ func drawKVWrite(g bench.Gen) (bench.Problem, error) {
 			"slot_mapping": bench.Ints(slot, t),
 		},
 		Outputs: map[string]bench.Output{
-			"k_cache": {DType: cache, Shape: []int{pages, page, kv, d}, Prefill: prefill}, "v_cache": {DType: cache, Shape: []int{pages, page, kv, dv}, Prefill: prefill},
+			"k_cache": {DType: cache, Shape: []int{pages, page, kv, d}, Prefill: prefill}, "v_cache": {
+				DType:   cache,
+				Shape:   []int{pages, page, kv, dv},
+				Prefill: prefill,
+			},
 		},
 	}
 	if pool > 0 {
@@ -130,8 +218,8 @@ func drawKVWrite(g bench.Gen) (bench.Problem, error) {
 	return p, nil
 }
 
-// windowPool maps the slots of the full pool to those of the window's: tokens to slots of their own, but for some that have
-// left the window, the rest anywhere.
+// windowPool maps the slots of the full pool to those of the window's: tokens to slots of their own, but for some that
+// have left the window, the rest anywhere.
 func windowPool(g bench.Gen, slot []int, pool, n int) []int {
 	to := make([]int, pool)
 	for i := range to {
@@ -180,12 +268,13 @@ func sealWrite(p *bench.Problem) {
 	}
 }
 
-// betweenCodes gives keys and values scales under which every second element's quotient rounds to one code, and its product with
-// the reciprocal to the next.
+// betweenCodes gives keys and values scales under which every second element's quotient rounds to one code, and its
+// product with the reciprocal to the next.
 func betweenCodes(_ bench.Gen, p *bench.Problem) error {
 	found := undecided()
 	if len(found) < 2 {
-		return fmt.Errorf("of the scales that were tried %d tell a division from a product with the reciprocal, want 2", len(found))
+		return fmt.Errorf("of the scales that were tried %d tell a division from a product with the reciprocal, want 2",
+			len(found))
 	}
 	for i, name := range []string{"k", "v"} {
 		u := found[i*(len(found)-1)]
@@ -221,8 +310,8 @@ func undecided() []apart {
 	return out
 }
 
-// slackOf is how far a quotient of fp32 may be from y: a division, a reciprocal and their operands' roundings. A power of two
-// leaves no room for any.
+// slackOf is how far a quotient of fp32 may be from y: a division, a reciprocal and their operands' roundings. A power
+// of two leaves no room for any.
 func slackOf(y, scale float64) float64 {
 	if mantissa, _ := math.Frexp(scale); mantissa == 0.5 {
 		return 0
@@ -230,7 +319,8 @@ func slackOf(y, scale float64) float64 {
 	return 4 * numerics.UFP32 * math.Abs(y)
 }
 
-// expectKVWrite: a code is exact unless the quotient, good to a few roundings in fp32, lies next to the middle between two.
+// expectKVWrite: a code is exact unless the quotient, good to a few roundings in fp32, lies next to the middle between
+// two.
 func expectKVWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	var out []bench.Expected
 	for _, half := range []struct{ in, out, scale string }{{"k", "k_cache", "k_scale"}, {"v", "v_cache", "v_scale"}} {
@@ -238,7 +328,8 @@ func expectKVWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		width := o.Shape[2] * o.Shape[3]
 		n := o.Shape[0] * o.Shape[1] * width
 		e := bench.Expected{
-			Name: half.out, Shape: o.Shape, Axes: []string{"page", "token", "head", "channel"}, Want: make([]float64, n), Bound: make([]float64, n), Touched: true,
+			Name: half.out, Shape: o.Shape, Axes: []string{"page", "token", "head", "channel"}, Want: make([]float64, n),
+			Bound: make([]float64, n), Touched: true,
 			Derivation: "the nearest code; both neighbours where the quotient lies between them within fp32",
 		}
 		pre := p.Args().Prefill(half.out)
@@ -268,8 +359,8 @@ func expectKVWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 
 func toE4M3(v float64) float64 { return format.E4M3FN.RoundTo(v, format.RN, format.Saturate) }
 
-// writtenInTwo writes the first half of the tokens and the rest in calls of their own. Since a call starts from the prefill,
-// the halves are laid over each other where they differ from it.
+// writtenInTwo writes the first half of the tokens and the rest in calls of their own. Since a call starts from the
+// prefill, the halves are laid over each other where they differ from it.
 func writtenInTwo(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	t := p.In("slot_mapping").Dim(0)
 	first, second := make([]int, 0, t), make([]int, 0, t)

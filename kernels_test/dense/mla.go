@@ -7,7 +7,8 @@ import (
 
 var mlaAttention = bench.Family{
 	Op: "mla_attention", Slug: "mla-attention",
-	Claim:     "o MUST be attention in the latent space over exactly the visible rows, with YaRN's factor in the softmax scale, and lse its log-sum-exp, within the contract's arithmetic",
+	Claim: "o MUST be attention in the latent space over exactly the visible rows, with YaRN's factor in the " +
+		"softmax scale, and lse its log-sum-exp, within the contract's arithmetic",
 	Doc:       mlaDoc,
 	Contracts: contracts(),
 	Draw:      drawMLA, Expect: expectMLA, Kases: mlaKases(), Twins: attentionTwins(),
@@ -21,7 +22,8 @@ func drawMLA(g bench.Gen) (bench.Problem, error) {
 	const kScale = 0.043
 	p := bench.Problem{
 		Attrs: bench.Attrs{
-			"qk_nope_head_dim": float64(g.Shape.Dim("nope")), "rope_factor": 40.0, "mscale": 0.707, "k_scale": kScale, "causal": true,
+			"qk_nope_head_dim": float64(g.Shape.Dim("nope")), "rope_factor": 40.0, "mscale": 0.707, "k_scale": kScale,
+			"causal":     true,
 			"num_splits": 3.0, "lse_base": "e",
 		},
 		Operands: map[string]bench.Operand{
@@ -29,7 +31,9 @@ func drawMLA(g bench.Gen) (bench.Problem, error) {
 			"q_pe":      bench.Floats(dtype(g.Contract.Name), g.Normal(t*h*rope, 0.8), t, h, rope),
 			"qo_indptr": bench.Ints(at, len(at)),
 		},
-		Outputs: map[string]bench.Output{"o": bench.Out(dtype(g.Contract.Name), t, h, rank), "lse": bench.Out(bench.F32, t, h)},
+		Outputs: map[string]bench.Output{
+			"o": bench.Out(dtype(g.Contract.Name), t, h, rank), "lse": bench.Out(bench.F32, t, h),
+		},
 	}
 	pages, err := addPages(g, &p, reqs, page)
 	if err != nil {
@@ -42,8 +46,8 @@ func drawMLA(g bench.Gen) (bench.Problem, error) {
 	return p, nil
 }
 
-// expectMLA: grouped attention with one key-value head whose key is [latent | rotated] and whose value is the latent, under
-// oracle.MLAScale. That this is multi-head latent attention is oracle.MLA's to say (closed_test.go).
+// expectMLA: grouped attention with one key-value head whose key is [latent | rotated] and whose value is the latent,
+// under oracle.MLAScale. That this is multi-head latent attention is oracle.MLA's to say (closed_test.go).
 func expectMLA(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	qn, qp := p.In("q_nope"), p.In("q_pe")
 	t, h := qn.Dim(0), qn.Dim(1)
@@ -54,7 +58,11 @@ func expectMLA(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	latent, rope := folded(p.In("ckv_cache")), folded(p.In("kpe_cache"))
 	in := oracle.GQAInput{
-		Q:     beside(oracle.Mat{Rows: t * h, Cols: qn.Dim(2), Data: qn.Data}, oracle.Mat{Rows: t * h, Cols: qp.Dim(2), Data: qp.Data}),
+		Q: beside(oracle.Mat{Rows: t * h, Cols: qn.Dim(2), Data: qn.Data}, oracle.Mat{
+			Rows: t * h,
+			Cols: qp.Dim(2),
+			Data: qp.Data,
+		}),
 		Heads: h, KVHeads: 1, K: beside(latent, rope), V: latent, Rows: rows,
 		Scale: oracle.MLAScale(p.Attrs.Int("qk_nope_head_dim")+qp.Dim(2), p.Attrs.Num("rope_factor"), p.Attrs.Num("mscale")),
 	}
@@ -64,7 +72,10 @@ func expectMLA(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	_, wantsLSE := p.Outputs["lse"]
 	a, unitP := arithmetic(c.Contract)
-	return heads{gqa: in, lse: form(p), request: request, out: c.Contract, wantsLSE: wantsLSE, arith: a, unitP: unitP}.expected(sampled(c, t))
+	return heads{
+		gqa: in, lse: form(p), request: request, out: c.Contract, wantsLSE: wantsLSE, arith: a,
+		unitP: unitP,
+	}.expected(sampled(c, t))
 }
 
 // beside joins the rows of two matrices.

@@ -20,24 +20,44 @@ const (
 )
 
 var mlaKVWriteDoc = bench.Doc{
-	Summary: "stores latent and rotated key part of new tokens as the 656-byte rows of the V3.2 sparse-attention cache: 512 e4m3 codes, 4 fp32 scales, 64 bf16. Quotients are fp32's, by a division or by a product with the rounded reciprocal, within two roundings: judged are the scales and, by them, code · s_g",
+	Summary: "stores latent and rotated key part of new tokens as the 656-byte rows of the V3.2 sparse-attention cache: " +
+		"512 e4m3 codes, 4 fp32 scales, 64 bf16. Quotients are fp32's, by a division or by a product with the rounded " +
+		"reciprocal, within two roundings: judged are the scales and, by them, code · s_g",
 	Operands: []bench.TensorDoc{
 		{Name: "latent", DType: "BF16", Shape: "[T, 512]", Meaning: "latents after their norm"},
 		{Name: "k_pe", DType: "BF16", Shape: "[T, 64]", Meaning: "rotated key part, stored as it is"},
-		{Name: "slot_mapping", DType: "I32", Shape: "[T]", Meaning: "slot of token t: row slot mod page_size of page slot div page_size; -1 is a padding token, which is not stored (its latent and k_pe are not read)"},
+		{
+			Name:  "slot_mapping",
+			DType: "I32",
+			Shape: "[T]",
+			Meaning: "slot of token t: row slot mod page_size of page slot div page_size; -1 is a padding token, which is not " +
+				"stored (its latent and k_pe are not read)",
+		},
 	},
 	Outputs: []bench.TensorDoc{
-		{Name: "kv_cache", DType: "U8", Shape: "[P, page_size, 656]", Meaning: "bytes, little-endian: codes at 0, round_e4m3(x / s_g) to nearest even for x in channels 128g to 128g+127, saturating; s_g in fp32 at 512 + 4g, the factor that decodes them; k_pe in bf16 at 528. Slots that no token goes to keep the prefill 0x5b"},
+		{
+			Name:  "kv_cache",
+			DType: "U8",
+			Shape: "[P, page_size, 656]",
+			Meaning: "bytes, little-endian: codes at 0, round_e4m3(x / s_g) to nearest even for x in channels 128g to " +
+				"128g+127, saturating; s_g in fp32 at 512 + 4g, the factor that decodes them; k_pe in bf16 at 528. Slots that no " +
+				"token goes to keep the prefill 0x5b",
+		},
 	},
 	Attrs: []bench.AttrDoc{
 		{Name: "page_size", Meaning: "tokens a page"},
-		{Name: "ue8m0_scales", Meaning: "off: s_g = max(amax_g, 1e-4) / 448 in fp32, amax_g the largest magnitude of the group; on: that rounded up to a power of two"},
+		{
+			Name: "ue8m0_scales",
+			Meaning: "off: s_g = max(amax_g, 1e-4) / 448 in fp32, amax_g the largest magnitude of the group; on: that rounded " +
+				"up to a power of two",
+		},
 	},
 }
 
 var mlaKVWrite = bench.Family{
 	Op: "mla_kv_write", Slug: "mla-kv-write",
-	Claim:     "each token MUST be stored in its own row, codes nearest to the values under its own groups' scales, the rotated part bit for bit, and every other row MUST be left alone",
+	Claim: "each token MUST be stored in its own row, codes nearest to the values under its own groups' scales, the " +
+		"rotated part bit for bit, and every other row MUST be left alone",
 	Doc:       mlaKVWriteDoc,
 	Contracts: []numerics.Contract{{Name: "v32-fp8"}, {Name: "v32-fp8-ue8m0"}},
 	Draw:      drawMLAWrite, Expect: expectMLAWrite,
@@ -68,27 +88,48 @@ var mlaKVWrite = bench.Family{
 		}},
 	},
 	Kases: []bench.Kase{
-		{ID: "tokens", Why: "one token, and some over shuffled slots, groups of very different sizes, one padding token", Shapes: rowShapes(4, 1, 7)},
+		{
+			ID:     "tokens",
+			Why:    "one token, and some over shuffled slots, groups of very different sizes, one padding token",
+			Shapes: rowShapes(4, 1, 7),
+		},
 		{ID: "page-size", Why: "pages of one token, and V3.2's of 64", Shapes: append(rowShapes(1, 6), rowShapes(64, 6)...)},
-		{ID: "zero-group", Why: "groups of zeros, and of values below the floor of the scale", Shapes: rowShapes(4, 6), Change: each(func(i int, v float64) float64 {
-			return v * []float64{0, 1, 1e-6, 1}[i/latentBlock%4]
-		}, "latent")},
-		{ID: "powers-of-two", Why: "largest values that are 448 times a power of two, and the next above", Shapes: rowShapes(4, 6), Change: each(func(i int, v float64) float64 {
-			if i%latentBlock == 9 {
-				return []float64{448, 450, 7, 3.5}[i/latentBlock%4]
-			}
-			return max(-3, min(3, v))
-		}, "latent")},
-		{ID: "strided", Why: "latent and rotated part are slices of one projection", Shapes: rowShapes(4, 6), Layout: map[string]bench.Layout{
-			"latent": {Lead: 3, Gap: 64, Tail: 5}, "k_pe": {Lead: 512, Gap: 512, Tail: 9}, "slot_mapping": {Lead: 2, Tail: 4},
-		}},
+		{
+			ID:     "zero-group",
+			Why:    "groups of zeros, and of values below the floor of the scale",
+			Shapes: rowShapes(4, 6),
+			Change: each(func(i int, v float64) float64 {
+				return v * []float64{0, 1, 1e-6, 1}[i/latentBlock%4]
+			}, "latent"),
+		},
+		{
+			ID:     "powers-of-two",
+			Why:    "largest values that are 448 times a power of two, and the next above",
+			Shapes: rowShapes(4, 6),
+			Change: each(func(i int, v float64) float64 {
+				if i%latentBlock == 9 {
+					return []float64{448, 450, 7, 3.5}[i/latentBlock%4]
+				}
+				return max(-3, min(3, v))
+			}, "latent"),
+		},
+		{
+			ID:     "strided",
+			Why:    "latent and rotated part are slices of one projection",
+			Shapes: rowShapes(4, 6),
+			Layout: map[string]bench.Layout{
+				"latent": {Lead: 3, Gap: 64, Tail: 5}, "k_pe": {Lead: 512, Gap: 512, Tail: 9}, "slot_mapping": {Lead: 2, Tail: 4},
+			},
+		},
 	},
 }
 
 func rowShapes(page int, tokens ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, t := range tokens {
-		out = append(out, bench.S(slug("page%d-t%d", page, t), map[string]int{"tokens": t, "page": page, "pages": (t+page-1)/page + 2}))
+		out = append(out, bench.S(slug("page%d-t%d", page, t), map[string]int{
+			"tokens": t, "page": page, "pages": (t+page-1)/page + 2,
+		}))
 	}
 	return out
 }
@@ -106,7 +147,8 @@ func drawMLAWrite(g bench.Gen) (bench.Problem, error) {
 	p := bench.Problem{
 		Attrs: bench.Attrs{"page_size": float64(page), "ue8m0_scales": g.Contract.Name == "v32-fp8-ue8m0"},
 		Operands: map[string]bench.Operand{
-			"latent": bench.Floats(bench.BF16, latent, t, latentWidth), "k_pe": bench.Floats(bench.BF16, g.Normal(t*ropeWidth, 1), t, ropeWidth), "slot_mapping": bench.Ints(slot, t),
+			"latent": bench.Floats(bench.BF16, latent, t, latentWidth),
+			"k_pe":   bench.Floats(bench.BF16, g.Normal(t*ropeWidth, 1), t, ropeWidth), "slot_mapping": bench.Ints(slot, t),
 		},
 		Outputs: map[string]bench.Output{"kv_cache": {DType: bench.U8, Shape: []int{pages, page, rowBytes}, Prefill: "0x5b"}},
 	}
@@ -125,8 +167,8 @@ func sealMLAWrite(p *bench.Problem) {
 	}
 }
 
-// expectMLAWrite judges bytes where they are exact (other rows, the rotated part), the scales within two roundings of fp32,
-// and the decoded values, code times stored scale, within half a step of e4m3.
+// expectMLAWrite judges bytes where they are exact (other rows, the rotated part), the scales within two roundings of
+// fp32, and the decoded values, code times stored scale, within half a step of e4m3.
 func expectMLAWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	recipe, err := format.RecipeByName(c.Contract.Name)
 	if err != nil {
@@ -139,15 +181,24 @@ func expectMLAWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	pages, written := oracle.NewBytePages(layout, o.Shape[0], 0x5b), []int{}
 	latent, rope := p.In("latent"), p.In("k_pe")
-	scales := bench.Expected{Name: "scales", Axes: []string{"token", "group"}, Derivation: "the largest magnitude by 448, two roundings of fp32"}
-	values := bench.Expected{Name: "values", Axes: []string{"token", "channel"}, Derivation: "half a step of e4m3 under the group's scale"}
+	scales := bench.Expected{
+		Name:       "scales",
+		Axes:       []string{"token", "group"},
+		Derivation: "the largest magnitude by 448, two roundings of fp32",
+	}
+	values := bench.Expected{
+		Name:       "values",
+		Axes:       []string{"token", "channel"},
+		Derivation: "half a step of e4m3 under the group's scale",
+	}
 	for t, slot := range p.In("slot_mapping").Ints() {
 		if slot < 0 {
 			continue
 		}
 		written = append(written, slot)
 		x := append(append([]float64{}, latent.Row(t)...), rope.Row(t)...)
-		if err := pages.Write([]int{slot / o.Shape[1]}, slot%o.Shape[1], oracle.Mat{Rows: 1, Cols: len(x), Data: x}, recipe); err != nil {
+		if err := pages.Write([]int{slot / o.Shape[1]}, slot%o.Shape[1], oracle.Mat{Rows: 1, Cols: len(x), Data: x},
+			recipe); err != nil {
 			return nil, err
 		}
 		stored := pages.Pages[slot/o.Shape[1]][slot%o.Shape[1]*rowBytes:]
@@ -160,7 +211,14 @@ func expectMLAWrite(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 			}
 		}
 	}
-	raw := bench.Expected{Name: "kv_cache", Shape: o.Shape, Axes: []string{"page", "token", "byte"}, Touched: true, Derivation: "bytes that are copied, and those of other rows", Free: make([]bool, o.Shape[0]*o.Shape[1]*rowBytes)}
+	raw := bench.Expected{
+		Name:       "kv_cache",
+		Shape:      o.Shape,
+		Axes:       []string{"page", "token", "byte"},
+		Touched:    true,
+		Derivation: "bytes that are copied, and those of other rows",
+		Free:       make([]bool, o.Shape[0]*o.Shape[1]*rowBytes),
+	}
 	for _, page := range pages.Pages {
 		for _, b := range page {
 			raw.Want = append(raw.Want, float64(b))

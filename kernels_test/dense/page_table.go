@@ -44,18 +44,45 @@ var pageTable = bench.Family{
 	},
 	Kases: []bench.Kase{
 		{
-			ID: "lengths", Why: "lengths around multiples of the page, an empty request, one without new tokens", Catches: []string{"G7 sgl-project/sglang#23757"},
-			Shapes: []bench.Shape{shape("mha", 4, req{1, 4}, req{3, 5}, req{0, 3}, req{0, 0}, req{2, 17}), shape("mha", 16, req{1, 15}, req{4, 16}, req{2, 17})},
+			ID: "lengths", Why: "lengths around multiples of the page, an empty request, one without new tokens",
+			Catches: []string{
+				"G7 sgl-project/sglang#23757",
+			},
+			Shapes: []bench.Shape{
+				shape("mha", 4, req{1, 4}, req{3, 5}, req{0, 3}, req{0, 0}, req{2, 17}),
+				shape("mha", 16, req{1, 15}, req{4, 16}, req{2, 17}),
+			},
 		},
 		{
-			ID: "page-size", Why: "pages of one token, of two, of sizes that are no power of two", Catches: []string{"G6 sgl-project/sglang#25556"},
-			Shapes: []bench.Shape{shape("mha", 1, req{1, 4}, req{3, 5}), shape("mha", 2, req{1, 3}, req{3, 6}), shape("mha", 53, req{1, 54}, req{3, 53}), shape("mha", 64, req{1, 65}, req{64, 64})},
+			ID: "page-size", Why: "pages of one token, of two, of sizes that are no power of two", Catches: []string{
+				"G6 sgl-project/sglang#25556",
+			},
+			Shapes: []bench.Shape{
+				shape("mha", 1, req{1, 4}, req{3, 5}), shape("mha", 2, req{1, 3}, req{3, 6}),
+				shape("mha", 53, req{1, 54}, req{3, 53}), shape("mha", 64, req{1, 65}, req{64, 64}),
+			},
 		},
-		{ID: "window", Why: "a prompt longer than the window: its first tokens are not stored", Shapes: []bench.Shape{shape("mha", 4, req{12, 12}, req{3, 30}, req{9, 11})}, Change: set(bench.Attrs{"window_size": 5.0})},
-		{ID: "window-edge", Why: "as many new tokens as the window holds, one fewer, one more", Shapes: []bench.Shape{shape("mha", 4, req{7, 9}, req{8, 9}, req{9, 9})}, Change: set(bench.Attrs{"window_size": 8.0})},
-		{ID: "strided", Why: "every operand is a slice of something wider", Shapes: []bench.Shape{shape("mha", 4, req{1, 4}, req{3, 5}, req{2, 17})}, Layout: map[string]bench.Layout{
-			"req_to_token": {Lead: 3, Gap: 5, Tail: 40}, "req_pool_indices": {Lead: 2, Tail: 3}, "seq_lens": {Lead: 1, Tail: 4}, "qo_indptr": {Lead: 1, Tail: 3},
-		}},
+		{
+			ID:     "window",
+			Why:    "a prompt longer than the window: its first tokens are not stored",
+			Shapes: []bench.Shape{shape("mha", 4, req{12, 12}, req{3, 30}, req{9, 11})},
+			Change: set(bench.Attrs{"window_size": 5.0}),
+		},
+		{
+			ID:     "window-edge",
+			Why:    "as many new tokens as the window holds, one fewer, one more",
+			Shapes: []bench.Shape{shape("mha", 4, req{7, 9}, req{8, 9}, req{9, 9})},
+			Change: set(bench.Attrs{"window_size": 8.0}),
+		},
+		{
+			ID:     "strided",
+			Why:    "every operand is a slice of something wider",
+			Shapes: []bench.Shape{shape("mha", 4, req{1, 4}, req{3, 5}, req{2, 17})},
+			Layout: map[string]bench.Layout{
+				"req_to_token": {Lead: 3, Gap: 5, Tail: 40}, "req_pool_indices": {Lead: 2, Tail: 3}, "seq_lens": {Lead: 1, Tail: 4},
+				"qo_indptr": {Lead: 1, Tail: 3},
+			},
+		},
 	},
 }
 
@@ -112,7 +139,8 @@ func sealTokens(p *bench.Problem) {
 }
 
 func expectPageTable(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
-	tokens, pool, lens, indptr := p.In("req_to_token"), p.In("req_pool_indices").Ints(), p.In("seq_lens").Ints(), p.In("qo_indptr").Ints()
+	tokens, pool, lens, indptr := p.In("req_to_token"), p.In("req_pool_indices").Ints(), p.In("seq_lens").Ints(),
+		p.In("qo_indptr").Ints()
 	page, window, shape := p.Attrs.Int("page_size"), p.Attrs.Int("window_size"), p.Outputs["page_table"].Shape
 	counts := []float64{0}
 	var table, last, slot []float64
@@ -137,7 +165,9 @@ func expectPageTable(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		}
 	}
 	return []bench.Expected{
-		bench.Exactly("page_table", table, []string{"request", "page"}, shape...), bench.Exactly("kv_indptr", counts, []string{"request"}, len(lens)+1),
-		bench.Exactly("kv_last_page_len", last, []string{"request"}, len(lens)), bench.Exactly("slot_mapping", slot, []string{"token"}, len(slot)),
+		bench.Exactly("page_table", table, []string{"request", "page"}, shape...),
+		bench.Exactly("kv_indptr", counts, []string{"request"}, len(lens)+1),
+		bench.Exactly("kv_last_page_len", last, []string{"request"}, len(lens)),
+		bench.Exactly("slot_mapping", slot, []string{"token"}, len(slot)),
 	}, nil
 }

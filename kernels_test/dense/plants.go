@@ -37,7 +37,9 @@ func replaced(by func(contract string) map[string]bench.Kernel) func(string) (be
 func edited(edits ...edit) func(string) (bench.Candidate, error) {
 	return replaced(func(contract string) map[string]bench.Kernel {
 		st := builtStyle(contract)
-		return map[string]bench.Kernel{"gqa_attention": attention[float32](st, edits...), "mla_attention": latent[float32](st, edits...)}
+		return map[string]bench.Kernel{
+			"gqa_attention": attention[float32](st, edits...), "mla_attention": latent[float32](st, edits...),
+		}
 	})
 }
 
@@ -55,7 +57,15 @@ func fromRow(id string, on []string, build func(string) (bench.Candidate, error)
 	if err != nil {
 		return bench.Plant{Name: id, Effect: err.Error(), Row: id, On: on, Build: build}
 	}
-	return bench.Plant{Name: row.Slug, Effect: row.Effect, Origin: row.Origin, Row: id, Class: row.Class, On: on, Build: build}
+	return bench.Plant{
+		Name:   row.Slug,
+		Effect: row.Effect,
+		Origin: row.Origin,
+		Row:    id,
+		Class:  row.Class,
+		On:     on,
+		Build:  build,
+	}
 }
 
 // within brings a row that a faulty address names back into the cache.
@@ -169,8 +179,8 @@ func rowPlants() []bench.Plant {
 	}
 }
 
-// staleWorkspace: a request whose cached prefix is empty skips the pass over the prefix, and its rows of the scratch are
-// merged as if that pass had written them.
+// staleWorkspace: a request whose cached prefix is empty skips the pass over the prefix, and its rows of the scratch
+// are merged as if that pass had written them.
 func staleWorkspace(a bench.Args, l *launch) {
 	if !a.Has("workspace") {
 		return
@@ -194,8 +204,8 @@ func staleWorkspace(a bench.Args, l *launch) {
 	}
 }
 
-// otherMaximum: the part with the causal diagonal comes from an algorithm that takes the maximum over its whole tile, the
-// masked keys too, and reports that one beside a sum relative to the visible maximum.
+// otherMaximum: the part with the causal diagonal comes from an algorithm that takes the maximum over its whole tile,
+// the masked keys too, and reports that one beside a sum relative to the visible maximum.
 func otherMaximum(_ bench.Args, l *launch) {
 	l.part = func(b, i, h, split int, s *state) {
 		_, hi := l.span(b, i)

@@ -13,8 +13,8 @@ func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }
 // piece is some queries of some requests of a problem: queries [from, to) of request b.
 type piece struct{ b, from, to int }
 
-// cut is the problem of some pieces alone: with causal masks, query i of n with L keys becomes the last but to-1-i of the
-// keys up to its piece's end. Without causal masks and windows pieces may only be whole requests.
+// cut is the problem of some pieces alone: with causal masks, query i of n with L keys becomes the last but to-1-i of
+// the keys up to its piece's end. Without causal masks and windows pieces may only be whole requests.
 func cut(p bench.Problem, pieces []piece) bench.Problem {
 	out := p.Clone()
 	indptr, lens := p.In("qo_indptr").Ints(), lengths(p)
@@ -233,8 +233,8 @@ func shuffled(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	return parts(moved(g, p), whole(p)), nil
 }
 
-// resumed: each request stops halfway, loses its pages and goes on over others: preemption, and defragmentation in the middle
-// of a request.
+// resumed: each request stops halfway, loses its pages and goes on over others: preemption, and defragmentation in the
+// middle of a request.
 func resumed(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	first, second := []piece{}, []piece{}
 	for _, c := range whole(p) {
@@ -291,14 +291,68 @@ func gqaRelated() []bench.Kase {
 	batch := []req{{3, 20}, {1, 9}, {4, 4}, {2, 17}}
 	long := []req{{21, 21}, {14, 30}}
 	rows := []bench.Kase{
-		{ID: "batch-is-alone", Why: "each request gives what it gives alone", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, batch...), shape("odd", 0, batch...)}, Relate: alone, Catches: []string{"S9 flashinfer-ai/flashinfer#3047"}},
-		{ID: "batch-permuted", Why: "the order of the batch does not matter", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, batch...), shape("odd", 0, batch...)}, Relate: permuted},
-		{ID: "chunked-is-one-shot", Why: "prefill in chunks that end one below, at and above every page of 4 and window of 7", Phase: "prefill", Shapes: []bench.Shape{shape("odd", 4, long...), shape("odd", 0, long...)}, Change: set(bench.Attrs{"window_left": 6.0}), Relate: chunked(4, 7), Catches: []string{"V4 tenstorrent/vllm#415", "S12 HabanaAI/vllm-hpu-extension#413"}},
-		{ID: "chunked-tile-edge", Why: "the same around tiles of 16", Phase: "prefill", Shapes: []bench.Shape{shape("mha", 16, req{34, 34})}, Relate: chunked(16)},
-		{ID: "verify-is-decode", Why: "a verify step of m tokens gives what m decode steps give", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, req{4, 20}, req{4, 9}, req{4, 4})}, Relate: steps},
-		{ID: "pages-shuffled", Why: "where pages lie does not matter", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, batch...)}, Relate: shuffled, Catches: []string{"V3 tanishqkumar/ssd#23"}},
-		{ID: "preempt-resume", Why: "a request that goes on over other pages, its old ones overwritten", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, batch...)}, Relate: resumed},
-		{ID: "prefix-hit-is-miss", Why: "requests that share a prefix's pages give what they give with copies of their own", Phase: "extend", Shapes: []bench.Shape{shape("odd", 4, req{3, 20}, req{1, 13}, req{4, 17})}, Change: shared, Relate: owned, Catches: []string{"V3 tanishqkumar/ssd#23", "V4 tenstorrent/vllm#415"}},
+		{
+			ID:      "batch-is-alone",
+			Why:     "each request gives what it gives alone",
+			Phase:   "extend",
+			Shapes:  []bench.Shape{shape("odd", 4, batch...), shape("odd", 0, batch...)},
+			Relate:  alone,
+			Catches: []string{"S9 flashinfer-ai/flashinfer#3047"},
+		},
+		{
+			ID:     "batch-permuted",
+			Why:    "the order of the batch does not matter",
+			Phase:  "extend",
+			Shapes: []bench.Shape{shape("odd", 4, batch...), shape("odd", 0, batch...)},
+			Relate: permuted,
+		},
+		{
+			ID:      "chunked-is-one-shot",
+			Why:     "prefill in chunks that end one below, at and above every page of 4 and window of 7",
+			Phase:   "prefill",
+			Shapes:  []bench.Shape{shape("odd", 4, long...), shape("odd", 0, long...)},
+			Change:  set(bench.Attrs{"window_left": 6.0}),
+			Relate:  chunked(4, 7),
+			Catches: []string{"V4 tenstorrent/vllm#415", "S12 HabanaAI/vllm-hpu-extension#413"},
+		},
+		{
+			ID:     "chunked-tile-edge",
+			Why:    "the same around tiles of 16",
+			Phase:  "prefill",
+			Shapes: []bench.Shape{shape("mha", 16, req{34, 34})},
+			Relate: chunked(16),
+		},
+		{
+			ID:     "verify-is-decode",
+			Why:    "a verify step of m tokens gives what m decode steps give",
+			Phase:  "extend",
+			Shapes: []bench.Shape{shape("odd", 4, req{4, 20}, req{4, 9}, req{4, 4})},
+			Relate: steps,
+		},
+		{
+			ID:      "pages-shuffled",
+			Why:     "where pages lie does not matter",
+			Phase:   "extend",
+			Shapes:  []bench.Shape{shape("odd", 4, batch...)},
+			Relate:  shuffled,
+			Catches: []string{"V3 tanishqkumar/ssd#23"},
+		},
+		{
+			ID:     "preempt-resume",
+			Why:    "a request that goes on over other pages, its old ones overwritten",
+			Phase:  "extend",
+			Shapes: []bench.Shape{shape("odd", 4, batch...)},
+			Relate: resumed,
+		},
+		{
+			ID:      "prefix-hit-is-miss",
+			Why:     "requests that share a prefix's pages give what they give with copies of their own",
+			Phase:   "extend",
+			Shapes:  []bench.Shape{shape("odd", 4, req{3, 20}, req{1, 13}, req{4, 17})},
+			Change:  shared,
+			Relate:  owned,
+			Catches: []string{"V3 tanishqkumar/ssd#23", "V4 tenstorrent/vllm#415"},
+		},
 	}
 	for i := range rows {
 		rows[i].Contracts = []string{"fp8-kv", []string{"fp32", "bf16-p-bf16"}[i%2]}

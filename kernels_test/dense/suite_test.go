@@ -20,8 +20,8 @@ func TestSuite(t *testing.T) {
 	t.Logf("%d cases, %d runs", proof.Cases, proof.Runs)
 }
 
-// What a diagnosis names first, and what it names at all, is the class that the catalogue gave each row before any verdict was
-// written: on the first case, by ID, that stops the fault.
+// What a diagnosis names first, and what it names at all, is the class that the catalogue gave each row before any
+// verdict was written: on the first case, by ID, that stops the fault.
 func TestCauses(t *testing.T) {
 	s := dense.Suite()
 	cases := s.Cases()

@@ -94,14 +94,17 @@ func toNumber(name string, v float64) func(bench.Gen, *bench.Problem) bool {
 	}
 }
 
-// unitScales sets both scales to 1. Codes of an fp8 cache take the scale in, so that scores and results keep their sizes.
+// unitScales sets both scales to 1. Codes of an fp8 cache take the scale in, so that scores and results keep their
+// sizes.
 func unitScales(_ bench.Gen, p *bench.Problem) bool {
 	k, hasK := p.Attrs["k_scale"].(float64)
 	v, hasV := p.Attrs["v_scale"].(float64)
 	if !hasK || k == 1 && (!hasV || v == 1) {
 		return false
 	}
-	for name, scale := range map[string]float64{"k": k, "k_cache": k, "ckv_cache": k, "kpe_cache": k, "v": v, "v_cache": v} {
+	for name, scale := range map[string]float64{
+		"k": k, "k_cache": k, "ckv_cache": k, "kpe_cache": k, "v": v, "v_cache": v,
+	} {
 		if o, ok := p.Operands[name]; ok && o.DType == bench.E4M3 {
 			p.Change(name, func(_ int, x float64) float64 { return x * scale })
 		}

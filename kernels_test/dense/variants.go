@@ -2,8 +2,8 @@ package dense
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 
-// variants are correct kernels: other orders, lanes, tiles and splits, base-2 exponentials, scales folded elsewhere, more
-// exact arithmetic. Those that round their weights are correct under the contracts that say so.
+// variants are correct kernels: other orders, lanes, tiles and splits, base-2 exponentials, scales folded elsewhere,
+// more exact arithmetic. Those that round their weights are correct under the contracts that say so.
 func variants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name string, st style, contracts ...string) {
@@ -15,9 +15,13 @@ func variants() []bench.Variant {
 			if c != "" {
 				label = name + "-" + c
 			}
-			out = append(out, bench.Variant{Name: label, Contract: c, Candidate: bench.FromKernels(label, map[string]bench.Kernel{
-				"gqa_attention": attention[float32](st), "mla_attention": latent[float32](st),
-			})})
+			out = append(out, bench.Variant{
+				Name:     label,
+				Contract: c,
+				Candidate: bench.FromKernels(label, map[string]bench.Kernel{
+					"gqa_attention": attention[float32](st), "mla_attention": latent[float32](st),
+				}),
+			})
 		}
 	}
 	for _, n := range []int{4, 16, 128} {
@@ -51,14 +55,34 @@ func variants() []bench.Variant {
 	add("weights-bf16-tile-4-last-first", style{pBF16: true, tile: 4, reverse: true}, rounded...)
 	add("weights-bf16-splits-5", style{pBF16: true, splits: 5, prescale: true}, rounded...)
 	add("weights-bf16-scaled-values", style{pBF16: true, foldV: 1}, rounded...)
-	wide := map[string]bench.Kernel{"gqa_attention": attention[float64](style{}), "mla_attention": latent[float64](style{})}
+	wide := map[string]bench.Kernel{
+		"gqa_attention": attention[float64](style{}), "mla_attention": latent[float64](style{}),
+	}
 	return append(out,
 		bench.Variant{Name: "float64", Candidate: bench.FromKernels("float64", wide)},
-		bench.Variant{Name: "write-last-first", Candidate: bench.FromKernel("write-last-first", "kv_write", write(writing{reverse: true}))},
-		bench.Variant{Name: "write-by-reciprocal", Candidate: bench.FromKernel("write-by-reciprocal", "kv_write", write(writing{reciprocal: true}))},
-		bench.Variant{Name: "rows-last-first", Candidate: bench.FromKernel("rows-last-first", "mla_kv_write", writeRows(rowing{reverse: true}))},
-		bench.Variant{Name: "rows-by-reciprocal", Candidate: bench.FromKernel("rows-by-reciprocal", "mla_kv_write", writeRows(rowing{reciprocal: true}))},
-		bench.Variant{Name: "table-by-walk", Candidate: bench.FromKernel("table-by-walk", "page_table", buildTable(tabling{walk: true}))},
-		bench.Variant{Name: "mask-last-first", Candidate: bench.FromKernel("mask-last-first", "window_mask", masking(visible, true))},
+		bench.Variant{
+			Name:      "write-last-first",
+			Candidate: bench.FromKernel("write-last-first", "kv_write", write(writing{reverse: true})),
+		},
+		bench.Variant{
+			Name:      "write-by-reciprocal",
+			Candidate: bench.FromKernel("write-by-reciprocal", "kv_write", write(writing{reciprocal: true})),
+		},
+		bench.Variant{
+			Name:      "rows-last-first",
+			Candidate: bench.FromKernel("rows-last-first", "mla_kv_write", writeRows(rowing{reverse: true})),
+		},
+		bench.Variant{
+			Name:      "rows-by-reciprocal",
+			Candidate: bench.FromKernel("rows-by-reciprocal", "mla_kv_write", writeRows(rowing{reciprocal: true})),
+		},
+		bench.Variant{
+			Name:      "table-by-walk",
+			Candidate: bench.FromKernel("table-by-walk", "page_table", buildTable(tabling{walk: true})),
+		},
+		bench.Variant{
+			Name:      "mask-last-first",
+			Candidate: bench.FromKernel("mask-last-first", "window_mask", masking(visible, true)),
+		},
 	)
 }

@@ -47,8 +47,13 @@ func maskKases() []bench.Kase {
 	var out []bench.Kase
 	for left := range 6 {
 		k := bench.Kase{
-			ID: slug("left-%d", left), Why: "this many keys before the query's own", Change: set(bench.Attrs{"window_left": float64(left)}), Catches: []string{m1, m2, m6},
-			Shapes: []bench.Shape{shape("mha", 0, req{5, 5}), shape("mha", 0, req{1, left + 3}, req{1, left + 2}, req{1, left + 1}, req{1, 1}), shape("mha", 0, req{4, 9}, req{0, 3}, req{3, 3}, req{2, 0})},
+			ID: slug("left-%d", left), Why: "this many keys before the query's own", Change: set(bench.Attrs{
+				"window_left": float64(left),
+			}), Catches: []string{m1, m2, m6},
+			Shapes: []bench.Shape{
+				shape("mha", 0, req{5, 5}), shape("mha", 0, req{1, left + 3}, req{1, left + 2}, req{1, left + 1}, req{1, 1}),
+				shape("mha", 0, req{4, 9}, req{0, 3}, req{3, 3}, req{2, 0}),
+			},
 		}
 		if left == 3 {
 			k.Catches = append(k.Catches, m4)
@@ -56,10 +61,30 @@ func maskKases() []bench.Kase {
 		out = append(out, k)
 	}
 	return append(out,
-		bench.Kase{ID: "no-window", Why: "causality alone", Shapes: []bench.Shape{shape("mha", 0, req{5, 5}), shape("mha", 0, req{4, 9}, req{1, 7}, req{5, 2})}},
-		bench.Kase{ID: "both-sides", Why: "two keys before, one behind, not causal", Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})}, Change: set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0})},
-		bench.Kase{ID: "not-causal", Why: "all keys", Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})}, Change: set(bench.Attrs{"causal": false})},
-		bench.Kase{ID: "strided", Why: "lengths and bounds are slices", Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})}, Change: set(bench.Attrs{"window_left": 2.0}), Layout: map[string]bench.Layout{"seq_lens": {Lead: 1, Tail: 3}, "qo_indptr": {Lead: 2, Tail: 2}}},
+		bench.Kase{
+			ID:     "no-window",
+			Why:    "causality alone",
+			Shapes: []bench.Shape{shape("mha", 0, req{5, 5}), shape("mha", 0, req{4, 9}, req{1, 7}, req{5, 2})},
+		},
+		bench.Kase{
+			ID:     "both-sides",
+			Why:    "two keys before, one behind, not causal",
+			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
+			Change: set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0}),
+		},
+		bench.Kase{
+			ID:     "not-causal",
+			Why:    "all keys",
+			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
+			Change: set(bench.Attrs{"causal": false}),
+		},
+		bench.Kase{
+			ID:     "strided",
+			Why:    "lengths and bounds are slices",
+			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
+			Change: set(bench.Attrs{"window_left": 2.0}),
+			Layout: map[string]bench.Layout{"seq_lens": {Lead: 1, Tail: 3}, "qo_indptr": {Lead: 2, Tail: 2}},
+		},
 	)
 }
 
@@ -70,9 +95,13 @@ func drawMask(g bench.Gen) (bench.Problem, error) {
 		lens[b] = r.kv
 	}
 	return bench.Problem{
-		Attrs:    bench.Attrs{"causal": true, "window_left": -1.0, "window_right": -1.0},
-		Operands: map[string]bench.Operand{"qo_indptr": bench.Ints(indptr, len(indptr)), "seq_lens": bench.Ints(lens, len(lens))},
-		Outputs:  map[string]bench.Output{"mask": {DType: bench.U8, Shape: []int{indptr[len(reqs)], slices.Max(lens)}, Prefill: "0x5a"}},
+		Attrs: bench.Attrs{"causal": true, "window_left": -1.0, "window_right": -1.0},
+		Operands: map[string]bench.Operand{
+			"qo_indptr": bench.Ints(indptr, len(indptr)), "seq_lens": bench.Ints(lens, len(lens)),
+		},
+		Outputs: map[string]bench.Output{
+			"mask": {DType: bench.U8, Shape: []int{indptr[len(reqs)], slices.Max(lens)}, Prefill: "0x5a"},
+		},
 	}, nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// The diagnosis MUST name the class of a catalogue row, first in at least 80 % of the rows and among its guesses in 95 %, on the first
-// case by ID that stops the row's plant.
+// The diagnosis MUST name the class of a catalogue row, first in at least 80 % of the rows and among its guesses in 95
+// %, on the first case by ID that stops the row's plant.
 func TestCauses(t *testing.T) {
 	s := gemm.Suite()
 	cases := s.Cases()

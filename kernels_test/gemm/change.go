@@ -36,8 +36,8 @@ func smallest(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
-// needles leaves one element of each row of x: the first, the last, and those next to the edges of blocks. It reads back
-// which weights and multipliers were used.
+// needles leaves one element of each row of x: the first, the last, and those next to the edges of blocks. It reads
+// back which weights and multipliers were used.
 func needles(_ bench.Gen, p *bench.Problem) error {
 	shape := p.Operands["x"].Shape
 	width := shape[len(shape)-1]
@@ -133,8 +133,10 @@ func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Lay
 	var out []bench.Kase
 	for _, name := range order {
 		out = append(out, bench.Kase{
-			ID: "strided-" + slug("%s", hyphens(name)), Why: "the strides and offset of " + name + " are those of a slice of a wider buffer",
-			Shapes: []bench.Shape{shape}, Contracts: contracts, Layout: map[string]bench.Layout{name: layouts[name]}, Relate: contiguous,
+			ID: "strided-" + slug("%s", hyphens(name)), Why: "the strides and offset of " + name + " are those of a slice of " +
+				"a wider buffer",
+			Shapes: []bench.Shape{shape}, Contracts: contracts, Layout: map[string]bench.Layout{name: layouts[name]},
+			Relate: contiguous,
 		})
 	}
 	return out

@@ -35,7 +35,8 @@ func plantOf(t *testing.T, row string) bench.Plant {
 	return bench.Plant{}
 }
 
-// constants fills the operands of a product: 2 and 3 under multipliers of 0.5 and 0.25, whose products and sums are exact.
+// constants fills the operands of a product: 2 and 3 under multipliers of 0.5 and 0.25, whose products and sums are
+// exact.
 func constants(p *bench.Problem) (perProduct float64) {
 	packed := map[bool]map[string]float64{
 		false: {"x": 2, "w": 3}, true: {"x": 0x44, "w": 0x55},
@@ -45,7 +46,9 @@ func constants(p *bench.Problem) (perProduct float64) {
 		p.Change(name, func(int, float64) float64 { return v })
 	}
 	perProduct = 6
-	for name, v := range map[string]float64{"x_scale": 0.5, "w_scale": 0.25, "input_scale": 2, "weight_scale_2": 0.125, "alpha": 8} {
+	for name, v := range map[string]float64{
+		"x_scale": 0.5, "w_scale": 0.25, "input_scale": 2, "weight_scale_2": 0.125, "alpha": 8,
+	} {
 		if _, ok := p.Operands[name]; ok {
 			p.Change(name, func(int, float64) float64 { return v })
 			perProduct *= v
@@ -87,8 +90,8 @@ func TestConstantOperands(t *testing.T) {
 	}
 }
 
-// The smallest input of the 13-bit accumulator: 448·448 + 255 times 7.5·1 is 202,616.5, and 200,704 where each of the small
-// products is cut away beside the large one.
+// The smallest input of the 13-bit accumulator: 448·448 + 255 times 7.5·1 is 202,616.5, and 200,704 where each of the
+// small products is cut away beside the large one.
 func TestSmallestInput(t *testing.T) {
 	c := caseOf(t, "kernels/fp8-gemm/one-large/k256/fp8")
 	b, err := bench.New(c)
@@ -105,8 +108,8 @@ func TestSmallestInput(t *testing.T) {
 	}
 }
 
-// What 3xTF32 loses of its small parts grows with K by one sign, and MUST be rejected at every depth of sums of one sign, and
-// its mean error MUST grow faster than that of a correct kernel.
+// What 3xTF32 loses of its small parts grows with K by one sign, and MUST be rejected at every depth of sums of one
+// sign, and its mean error MUST grow faster than that of a correct kernel.
 func TestDepthOfThreeTF32(t *testing.T) {
 	under, err := plantOf(t, "A4").Build("tf32x3")
 	require.NoError(t, err)
@@ -124,17 +127,22 @@ func TestDepthOfThreeTF32(t *testing.T) {
 		ok, err := b.Judge(t.Context(), correct)
 		require.NoError(t, err)
 		want := b.Expected[0].Want
-		faulty, sound = append(faulty, numerics.RelL2(r.Findings[0].Got, want)), append(sound, numerics.RelL2(ok.Findings[0].Got, want))
+		faulty, sound = append(faulty, numerics.RelL2(r.Findings[0].Got, want)),
+			append(sound, numerics.RelL2(ok.Findings[0].Got, want))
 	}
 	t.Logf("relative error by depth: %.2g with the fault, %.2g without", faulty, sound)
 	if grown, sane := faulty[3]/faulty[0], sound[3]/sound[0]; grown < 24 || sane > grown/2 {
-		t.Errorf("the error grows %.3g-fold from K = 64 to 3,072, without the fault %.3g-fold; a loss of one sign grows with K itself, 48-fold, rounding more slowly", grown, sane)
+		t.Errorf("the error grows %.3g-fold from K = 64 to 3,072, without the fault %.3g-fold; a loss of one sign grows "+
+			"with K itself, 48-fold, rounding more slowly", grown, sane)
 	}
 }
 
 // A change of one output by a bf16 step MUST be seen, whatever the size of the sum.
 func TestOneStepIsSeen(t *testing.T) {
-	for _, op := range []string{"block-fp8-gemm/rows/m8-n24-k160", "mxfp4-gemm/rows/m8-n24-k160", "nvfp4-gemm/few-rows/m8-n24-k96", "masked-gemm/alone/e4-m9-n24-k160-a1"} {
+	for _, op := range []string{
+		"block-fp8-gemm/rows/m8-n24-k160", "mxfp4-gemm/rows/m8-n24-k160", "nvfp4-gemm/few-rows/m8-n24-k96",
+		"masked-gemm/alone/e4-m9-n24-k160-a1",
+	} {
 		b, err := bench.New(caseOf(t, "kernels/"+op+"/fp32"))
 		require.NoError(t, err)
 		correct, err := gemm.Suite().Built("fp32")
@@ -188,8 +196,10 @@ func TestEveryOperandPadded(t *testing.T) {
 		}
 	}
 	for _, key := range []string{
-		"batched_mxfp8_gemm x_scale", "batched_mxfp8_gemm w_scale", "nvfp4_gemm x_scale", "nvfp4_gemm w_scale", "grouped_gemm x", "grouped_gemm x_scale",
-		"grouped_nvfp4_gemm x", "grouped_nvfp4_gemm x_scale", "grouped_nvfp4_gemm w_scale", "masked_gemm x", "masked_gemm x_scale",
+		"batched_mxfp8_gemm x_scale", "batched_mxfp8_gemm w_scale", "nvfp4_gemm x_scale", "nvfp4_gemm w_scale",
+		"grouped_gemm x", "grouped_gemm x_scale",
+		"grouped_nvfp4_gemm x", "grouped_nvfp4_gemm x_scale", "grouped_nvfp4_gemm w_scale", "masked_gemm x",
+		"masked_gemm x_scale",
 	} {
 		if !unread[key] {
 			t.Errorf("%s has no unread elements anywhere", key)
@@ -199,7 +209,10 @@ func TestEveryOperandPadded(t *testing.T) {
 
 // A rejected case MUST be shrunk to one that is rejected for the same operator, whatever dimensions its shape has.
 func TestShrinks(t *testing.T) {
-	for row, id := range map[string]string{"Q5": "batched-mxfp8-gemm/rows/b2-m63-n12-k64", "A2": "block-fp8-gemm/one-sign/k1024", "R6": "masked-gemm/few-rows/e3-m8-n24-k160-a1"} {
+	for row, id := range map[string]string{
+		"Q5": "batched-mxfp8-gemm/rows/b2-m63-n12-k64", "A2": "block-fp8-gemm/one-sign/k1024",
+		"R6": "masked-gemm/few-rows/e3-m8-n24-k160-a1",
+	} {
 		b, err := bench.New(caseOf(t, "kernels/"+id+"/fp32"))
 		require.NoError(t, err)
 		under, err := plantOf(t, row).Build("fp32")

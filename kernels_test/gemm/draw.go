@@ -9,8 +9,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Dimensions of the shapes: m, n, k; b batches; e experts; rows an expert (masked: the buffer); align of groups; e8m0 for
-// scales that are powers of two; members for the emulated reorderings that calibrate the bias gate.
+// Dimensions of the shapes: m, n, k; b batches; e experts; rows an expert (masked: the buffer); align of groups; e8m0
+// for scales that are powers of two; members for the emulated reorderings that calibrate the bias gate.
 
 // dims makes a shape of pairs.
 func dims(name string, m, n, k int, more ...any) bench.Shape {
@@ -97,9 +97,11 @@ func narrowScales(g bench.Gen, shape ...int) bench.Operand {
 	return bench.Floats(bench.E4M3, v, shape...)
 }
 
-// tiles lays scales [lead, rows, cols] into tiles of 128 x 4 for each lead, and tells which elements fill up a tile. Those hold
-// scales as real ones do, left over from another call.
-func tiles(g bench.Gen, lead, rows, cols int, draw func(g bench.Gen, shape ...int) bench.Operand) (o bench.Operand, padding func(i int) bool) {
+// tiles lays scales [lead, rows, cols] into tiles of 128 x 4 for each lead, and tells which elements fill up a tile.
+// Those hold scales as real ones do, left over from another call.
+func tiles(g bench.Gen, lead, rows, cols int, draw func(g bench.Gen, shape ...int) bench.Operand) (o bench.Operand,
+	padding func(i int) bool,
+) {
 	pr, pc := format.SwizzledShape(rows, cols)
 	filled, stale := draw(g, lead*rows*cols), draw(g, lead*pr*pc)
 	used := make([]bool, lead*pr*pc)
@@ -138,7 +140,8 @@ func drawBlock(g bench.Gen) (bench.Problem, error) {
 	return bench.Problem{
 		Attrs: bench.Attrs{},
 		Operands: map[string]bench.Operand{
-			"x": fp8(g, m, k), "x_scale": scales(g, m, up(k, 128)), "w": fp8(g, n, k), "w_scale": scales(g, up(n, 128), up(k, 128)),
+			"x": fp8(g, m, k), "x_scale": scales(g, m, up(k, 128)), "w": fp8(g, n, k),
+			"w_scale": scales(g, up(n, 128), up(k, 128)),
 		},
 		Outputs: map[string]bench.Output{"y": bench.Out(bench.BF16, m, n)},
 	}, nil

@@ -17,21 +17,24 @@ import (
 //
 //	Det = γ_(K+8)(u) Σ|p_k| + (K+8) 2^-149 + ½ulp_bf16
 //
-// since a product passes through at most K-1 additions in any order, one rounding of its own and those of its two multipliers,
-// their product and the global factors, wherever these enter. The martingale form replaces the first term by
-// λu sqrt(Σ s_k² + 5 Σ p_k²) + 4u Σ_b |B_b| + 3u |y|: partial sums s_k, products and dequantised elements round with mean
-// zero, the multipliers of a block are rounded once for all of its sum B_b.
+// since a product passes through at most K-1 additions in any order, one rounding of its own and those of its two
+// multipliers, their product and the global factors, wherever these enter. The martingale form replaces the first term
+// by λu sqrt(Σ s_k² + 5 Σ p_k²) + 4u Σ_b |B_b| + 3u |y|: partial sums s_k, products and dequantised elements
+// round with mean zero, the multipliers of a block are rounded once for all of its sum B_b.
 //
-// Contract fp8-hopper: in every run of at most 128 products under one multiplier the tensor core's bound of block FMAs in any
-// order (numerics.Accumulator.AccBound), times the multiplier, then γ of the additions in fp32, of which a kernel that moves every block of 32 products has most. Truncation has no mean of
-// zero, so there is no martingale form.
-func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Case, bench.Problem) ([]bench.Expected, error) {
+// Contract fp8-hopper: in every run of at most 128 products under one multiplier the tensor core's bound of block FMAs
+// in any order (numerics.Accumulator.AccBound), times the multiplier, then γ of the additions in fp32, of which a
+// kernel that moves every block of 32 products has most. Truncation has no mean of zero, so there is no martingale
+// form.
+func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Case, bench.Problem) ([]bench.Expected,
+	error) {
 	return func(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		shape := p.Outputs["y"].Shape
 		n := shape[len(shape)-1]
 		e := bench.Expected{
-			Name: "y", Shape: shape, Axes: []string{"row", "column"}, Derivation: "fp32 sums of scaled products in any order, one rounding to bf16",
-			Want: make([]float64, size(shape)), Bound: make([]float64, size(shape)), Free: make([]bool, size(shape)),
+			Name: "y", Shape: shape, Axes: []string{"row", "column"},
+			Derivation: "fp32 sums of scaled products in any order, one rounding to bf16",
+			Want:       make([]float64, size(shape)), Bound: make([]float64, size(shape)), Free: make([]bool, size(shape)),
 			Scales: scalesOf(p),
 		}
 		if len(shape) == 3 {
@@ -127,7 +130,8 @@ func (part exactPart) bound(c bench.Case, i, j int, y float64, all int) (det, ma
 	acc := numerics.Gamma(k+8, u)*sum + float64(k+8)*numerics.MinSubnormalFP32
 	lambda := numerics.Lambda(all, bench.Alpha)
 	chain := numerics.FP32Any().MartingaleBound(p, lambda)
-	sharp := math.Max(chain, lambda*u*math.Sqrt(runs+squares)) + lambda*2*u*math.Sqrt(squares) + 4*u*blocks + 3*u*math.Abs(y) + float64(k+8)*numerics.MinSubnormalFP32
+	sharp := math.Max(chain, lambda*u*math.Sqrt(runs+squares)) + lambda*2*u*math.Sqrt(squares) + 4*u*blocks +
+		3*u*math.Abs(y) + float64(k+8)*numerics.MinSubnormalFP32
 	sharp = math.Min(sharp, acc)
 	return acc + numerics.HalfULP(format.BF16, y, acc), sharp + numerics.HalfULP(format.BF16, y, sharp)
 }

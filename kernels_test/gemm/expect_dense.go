@@ -20,26 +20,53 @@ func anyOrder(a numerics.Accumulator) numerics.Accumulator {
 	return a
 }
 
-// The contracts of the dense product. fp8-hopper promotes to fp32 every 128 products; tf32x3 splits operands into two TF32
-// numbers to nearest, leaves the product of the two small ones out and adds the others in fp32.
+// The contracts of the dense product. fp8-hopper promotes to fp32 every 128 products; tf32x3 splits operands into two
+// TF32 numbers to nearest, leaves the product of the two small ones out and adds the others in fp32.
 var (
-	denseFP32   = numerics.Contract{Name: "fp32", Inputs: operands(format.FP32), Acc: numerics.FP32Any(), Out: format.FP32}
-	denseThree  = numerics.Contract{Name: "tf32x3", Inputs: operands(format.TF32), Acc: numerics.FP32Any(), Out: format.FP32}
-	denseTF32   = numerics.Contract{Name: "tf32-rn", Inputs: operands(format.TF32), Acc: anyOrder(numerics.HopperTF32()), Out: format.FP32}
+	denseFP32  = numerics.Contract{Name: "fp32", Inputs: operands(format.FP32), Acc: numerics.FP32Any(), Out: format.FP32}
+	denseThree = numerics.Contract{
+		Name:   "tf32x3",
+		Inputs: operands(format.TF32),
+		Acc:    numerics.FP32Any(),
+		Out:    format.FP32,
+	}
+	denseTF32 = numerics.Contract{
+		Name:   "tf32-rn",
+		Inputs: operands(format.TF32),
+		Acc:    anyOrder(numerics.HopperTF32()),
+		Out:    format.FP32,
+	}
 	denseBF16   = numerics.Contract{Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16}
-	denseHopper = numerics.Contract{Name: "bf16-hopper", Inputs: operands(format.BF16), Acc: anyOrder(numerics.HopperBF16()), Out: format.BF16}
-	denseFP8    = numerics.Contract{Name: "fp8", Inputs: operands(format.E4M3FN), Acc: numerics.FP32Any(), Out: format.BF16}
-	fp8Hopper   = numerics.Contract{Name: "fp8-hopper", Inputs: operands(format.E4M3FN), Acc: anyOrder(numerics.HopperFP8(128)), Out: format.BF16}
-	scaledFP32  = numerics.Contract{Name: "fp32", Inputs: operands(format.E4M3FN), Acc: numerics.FP32Any(), Out: format.BF16}
+	denseHopper = numerics.Contract{
+		Name:   "bf16-hopper",
+		Inputs: operands(format.BF16),
+		Acc:    anyOrder(numerics.HopperBF16()),
+		Out:    format.BF16,
+	}
+	denseFP8  = numerics.Contract{Name: "fp8", Inputs: operands(format.E4M3FN), Acc: numerics.FP32Any(), Out: format.BF16}
+	fp8Hopper = numerics.Contract{
+		Name:   "fp8-hopper",
+		Inputs: operands(format.E4M3FN),
+		Acc:    anyOrder(numerics.HopperFP8(128)),
+		Out:    format.BF16,
+	}
+	scaledFP32 = numerics.Contract{
+		Name:   "fp32",
+		Inputs: operands(format.E4M3FN),
+		Acc:    numerics.FP32Any(),
+		Out:    format.BF16,
+	}
 )
 
-// expectDense: numerics.Contract.GemmBounds, and promoted for fp8-hopper. For tf32x3 the bound is that of the 3K products of the split operands, and the
-// distance between their exact sum and the exact product, which is what the split and the product that is left out cost.
+// expectDense: numerics.Contract.GemmBounds, and promoted for fp8-hopper. For tf32x3 the bound is that of the 3K
+// products of the split operands, and the distance between their exact sum and the exact product, which is what the
+// split and the product that is left out cost.
 func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	x, w := p.In("x"), p.In("w")
 	m, n, k := x.Dim(0), w.Dim(0), x.Dim(1)
 	e := bench.Expected{
-		Name: "y", Shape: []int{m, n}, Axes: []string{"row", "column"}, Derivation: "operands as the contract reads them, its accumulator in any order, one rounding to the output",
+		Name: "y", Shape: []int{m, n}, Axes: []string{"row", "column"},
+		Derivation: "operands as the contract reads them, its accumulator in any order, one rounding to the output",
 	}
 	count, seed := members(c.Shape), suite.Seed(c.ID)
 	if c.Contract.Name == "tf32x3" {
@@ -56,14 +83,16 @@ func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		}
 	}
 	e.Gemm = &numerics.GemmInputs{X: x.Data, W: w.Data, M: m, N: n, K: k, Out: c.Contract.Output()}
-	if count > 0 && c.Contract.Name != "tf32-rn" { // its operands are rounded: what adds them more exactly is not nearer to y
+	// its operands are rounded: what adds them more exactly is not nearer to y
+	if count > 0 && c.Contract.Name != "tf32-rn" {
 		e.Ensemble, err = c.Contract.Ensemble(x.Data, w.Data, m, n, k, count, seed)
 	}
 	return []bench.Expected{repaired(e)}, err
 }
 
-// promoted bounds a sum whose runs of at most 128 consecutive products are added in the tensor core, in any order, and moved to
-// fp32, as in expectScaled. GemmBounds does not know which products share a run, and is some thirty times wider.
+// promoted bounds a sum whose runs of at most 128 consecutive products are added in the tensor core, in any order, and
+// moved to fp32, as in expectScaled. GemmBounds does not know which products share a run, and is some thirty times
+// wider.
 func promoted(c numerics.Contract, x, w []float64, y float64) float64 {
 	var sum, tensor float64
 	for lo := 0; lo < len(x); lo += 128 {

@@ -14,7 +14,10 @@ var exactly = numerics.Contract{Name: "exact"}
 
 // recipe is the attributes as a recipe of package format.
 func recipe(p bench.Problem) (format.Recipe, error) {
-	name := map[string]string{"fp32": "tilekernels-fp8", "ue8m0": "tilekernels-fp8", "ocp": "ocp-mxfp8"}[p.Attrs.Word("scale_fmt")]
+	name := map[string]string{
+		"fp32": "tilekernels-fp8", "ue8m0": "tilekernels-fp8",
+		"ocp": "ocp-mxfp8",
+	}[p.Attrs.Word("scale_fmt")]
 	r, err := format.RecipeByName(name)
 	if err != nil {
 		return r, fmt.Errorf("scale_fmt %q has no recipe: %w", p.Attrs.Word("scale_fmt"), err)

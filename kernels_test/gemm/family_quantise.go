@@ -24,40 +24,127 @@ func everyFormat(m, k, group int) []bench.Shape {
 
 var quantiseFP8 = bench.Family{
 	Op: opQuantFP8, Slug: "quantise-fp8",
-	Claim: "codes and scales MUST be those of the recipe bit for bit", Doc: docQuantFP8, Contracts: []numerics.Contract{exactly},
-	Draw: drawQuantFP8, Expect: expectQuantFP8,
+	Claim: "codes and scales MUST be those of the recipe bit for bit", Doc: docQuantFP8,
+	Contracts: []numerics.Contract{exactly},
+	Draw:      drawQuantFP8, Expect: expectQuantFP8,
 	Twins: []bench.Twin{stridesTwin, boundaryTwin, floorTwin, gridTwin},
 	Kases: []bench.Kase{
-		{ID: "gaussian", Why: "every rule for the scale, groups of 128, 64 and 32, a last group that is short, and no row", Shapes: append(append(everyFormat(5, 300, 128), everyFormat(3, 96, 32)...), quant(4, 192, 64, fmtUE8M0), quant(0, 128, 128, fmtUE8M0), quant(6, 256, 128, fmtUE8M0, "bf16", 1))},
-		{ID: "boundary", Why: "maxima next to 448·2^n, on both sides: a logarithm in fp32 does not tell them from the power itself", Catches: []string{"Q13 sgl-project/sglang#29956"}, Shapes: append(everyFormat(24, 128, 128), quant(30, 64, 32, fmtUE8M0)), Change: boundaries},
-		{ID: "powers", Why: "maxima from 2^-30 to 2^30 times 448 and a neighbour of each", Shapes: []bench.Shape{quant(122, 32, 32, fmtUE8M0), quant(61, 64, 64, fmtUE8M0)}, Change: powersOfMaxima},
-		{ID: "ties", Why: "quotients in the middle of two codes, of both parities and signs, in the normal and the subnormal range", Shapes: everyFormat(8, 128, 128), Change: ties},
-		{ID: "near-ties", Why: "elements whose quotient by a scale that is no power of two rounds to the middle of two codes: a product with a reciprocal falls to the other side", Shapes: []bench.Shape{quant(6, 128, 128, fmtFP32), quant(5, 64, 32, fmtFP32)}, Change: nearTies},
-		{ID: "floor", Why: "blocks of zeros, -0 among them, and blocks below the floor of the maximum", Shapes: append(everyFormat(6, 128, 64), quant(4, 128, 128, fmtFP32, "bf16", 1)), Change: tinyBlocks},
-		{ID: "tensor", Why: "one scale for the whole, from a view into a wider workspace: the columns beside it hold other values", Catches: []string{"Q21 kekzl/imp#91"}, Shapes: []bench.Shape{quant(5, 96, 0, fmtFP32), quant(3, 64, 0, fmtUE8M0)}, Layout: map[string]bench.Layout{"x": {Lead: 7, Gap: 64, Tail: 200}}},
-		{ID: "tensor-rows", Why: "a calibration over rows of two widths in one buffer", Shapes: []bench.Shape{quant(9, 40, 0, fmtFP32), quant(1, 130, 0, fmtFP32)}, Layout: map[string]bench.Layout{"x": {Gap: 24, Tail: 64}}},
-		{ID: "padded", Why: "rows sliced out of a wider buffer", Shapes: []bench.Shape{quant(5, 200, 128, fmtUE8M0), quant(5, 96, 32, fmtOCP)}, Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 56, Tail: 300}}, Relate: contiguous},
-		{ID: "rows-apart", Why: "a row is quantised the same beside others", Shapes: []bench.Shape{quant(7, 200, 128, fmtUE8M0), quant(6, 96, 32, fmtOCP), quant(5, 130, 128, fmtFP32)}, Relate: rowsApart},
+		{
+			ID:  "gaussian",
+			Why: "every rule for the scale, groups of 128, 64 and 32, a last group that is short, and no row",
+			Shapes: append(append(everyFormat(5, 300, 128), everyFormat(3, 96, 32)...), quant(4, 192, 64, fmtUE8M0),
+				quant(0, 128, 128, fmtUE8M0), quant(6, 256, 128, fmtUE8M0, "bf16", 1)),
+		},
+		{
+			ID:      "boundary",
+			Why:     "maxima next to 448·2^n, on both sides: a logarithm in fp32 does not tell them from the power itself",
+			Catches: []string{"Q13 sgl-project/sglang#29956"},
+			Shapes:  append(everyFormat(24, 128, 128), quant(30, 64, 32, fmtUE8M0)),
+			Change:  boundaries,
+		},
+		{
+			ID:     "powers",
+			Why:    "maxima from 2^-30 to 2^30 times 448 and a neighbour of each",
+			Shapes: []bench.Shape{quant(122, 32, 32, fmtUE8M0), quant(61, 64, 64, fmtUE8M0)},
+			Change: powersOfMaxima,
+		},
+		{
+			ID:     "ties",
+			Why:    "quotients in the middle of two codes, of both parities and signs, in the normal and the subnormal range",
+			Shapes: everyFormat(8, 128, 128),
+			Change: ties,
+		},
+		{
+			ID: "near-ties",
+			Why: "elements whose quotient by a scale that is no power of two rounds to the middle of two codes: a product " +
+				"with a reciprocal falls to the other side",
+			Shapes: []bench.Shape{quant(6, 128, 128, fmtFP32), quant(5, 64, 32, fmtFP32)},
+			Change: nearTies,
+		},
+		{
+			ID:     "floor",
+			Why:    "blocks of zeros, -0 among them, and blocks below the floor of the maximum",
+			Shapes: append(everyFormat(6, 128, 64), quant(4, 128, 128, fmtFP32, "bf16", 1)),
+			Change: tinyBlocks,
+		},
+		{
+			ID:      "tensor",
+			Why:     "one scale for the whole, from a view into a wider workspace: the columns beside it hold other values",
+			Catches: []string{"Q21 kekzl/imp#91"},
+			Shapes:  []bench.Shape{quant(5, 96, 0, fmtFP32), quant(3, 64, 0, fmtUE8M0)},
+			Layout:  map[string]bench.Layout{"x": {Lead: 7, Gap: 64, Tail: 200}},
+		},
+		{
+			ID:     "tensor-rows",
+			Why:    "a calibration over rows of two widths in one buffer",
+			Shapes: []bench.Shape{quant(9, 40, 0, fmtFP32), quant(1, 130, 0, fmtFP32)},
+			Layout: map[string]bench.Layout{"x": {Gap: 24, Tail: 64}},
+		},
+		{
+			ID:     "padded",
+			Why:    "rows sliced out of a wider buffer",
+			Shapes: []bench.Shape{quant(5, 200, 128, fmtUE8M0), quant(5, 96, 32, fmtOCP)},
+			Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 56, Tail: 300}},
+			Relate: contiguous,
+		},
+		{
+			ID:     "rows-apart",
+			Why:    "a row is quantised the same beside others",
+			Shapes: []bench.Shape{quant(7, 200, 128, fmtUE8M0), quant(6, 96, 32, fmtOCP), quant(5, 130, 128, fmtFP32)},
+			Relate: rowsApart,
+		},
 		{ID: "production", Why: "activations of a step", Full: true, Shapes: everyFormat(64, 7168, 128)},
 	},
 }
 
 var quantiseNV = bench.Family{
 	Op: opQuantNV, Slug: "quantise-nvfp4",
-	Claim: "codes and scales MUST be those of the recipe bit for bit, the scales in tiles whose padding is 0", Doc: docQuantNV, Contracts: []numerics.Contract{exactly},
+	Claim: "codes and scales MUST be those of the recipe bit for bit, the scales in tiles whose padding is 0",
+	Doc:   docQuantNV, Contracts: []numerics.Contract{exactly},
 	Draw: drawQuantNV, Expect: expectQuantNV,
 	Twins: []bench.Twin{stridesTwin, nibbleSameTwin, sameBlockTwin, gridTwin},
 	Kases: []bench.Kase{
 		{ID: "rows", Why: "one row, and the edges of tiles of 128 x 4", Shapes: sweep(0, 80, nil, 1, 33, 127, 128, 129)},
-		{ID: "columns", Why: "K/16 that 4 divides, and that it does not", Shapes: append(sweep(0, 16, nil, 3), append(sweep(0, 64, nil, 3), sweep(0, 272, []any{"bf16", 1}, 4)...)...)},
-		{ID: "ties", Why: "quotients in the middle of two codes, of both parities and signs", Shapes: sweep(0, 64, nil, 8), Change: nvTies},
-		{ID: "near-ties", Why: "elements whose quotient rounds to the middle of two codes: a product with a reciprocal falls to the other side", Shapes: sweep(0, 128, nil, 6, 40), Change: nearTies},
-		{ID: "small", Why: "blocks of zeros, and blocks whose scale is next to 2^-9", Shapes: sweep(0, 64, nil, 6), Change: tinyBlocks},
-		{ID: "large", Why: "blocks above the maximum that the global scale was made for: scale and codes saturate", Shapes: sweep(0, 64, nil, 6), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Attrs["global_amax"] = 3.25
-			return nil
-		}},
-		{ID: "padded", Why: "rows sliced out of a wider buffer", Shapes: sweep(0, 48, nil, 5), Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 16, Tail: 100}}, Relate: contiguous},
+		{
+			ID:     "columns",
+			Why:    "K/16 that 4 divides, and that it does not",
+			Shapes: append(sweep(0, 16, nil, 3), append(sweep(0, 64, nil, 3), sweep(0, 272, []any{"bf16", 1}, 4)...)...),
+		},
+		{
+			ID:     "ties",
+			Why:    "quotients in the middle of two codes, of both parities and signs",
+			Shapes: sweep(0, 64, nil, 8),
+			Change: nvTies,
+		},
+		{
+			ID: "near-ties",
+			Why: "elements whose quotient rounds to the middle of two codes: a product with a reciprocal falls to the " +
+				"other side",
+			Shapes: sweep(0, 128, nil, 6, 40),
+			Change: nearTies,
+		},
+		{
+			ID:     "small",
+			Why:    "blocks of zeros, and blocks whose scale is next to 2^-9",
+			Shapes: sweep(0, 64, nil, 6),
+			Change: tinyBlocks,
+		},
+		{
+			ID:     "large",
+			Why:    "blocks above the maximum that the global scale was made for: scale and codes saturate",
+			Shapes: sweep(0, 64, nil, 6),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Attrs["global_amax"] = 3.25
+				return nil
+			},
+		},
+		{
+			ID:     "padded",
+			Why:    "rows sliced out of a wider buffer",
+			Shapes: sweep(0, 48, nil, 5),
+			Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 16, Tail: 100}},
+			Relate: contiguous,
+		},
 		{ID: "production", Why: "activations of a step", Full: true, Shapes: sweep(0, 4096, nil, 130)},
 	},
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// matrix is a scaled operand as a kernel reads it: element values and a multiplier for each group of a row. A group of 0 has
-// no multipliers.
+// matrix is a scaled operand as a kernel reads it: element values and a multiplier for each group of a row. A group of
+// 0 has no multipliers.
 type matrix struct {
 	rows, k, group int
 	code           []float32 // [rows, k]
@@ -145,7 +145,11 @@ func from(first int) func(int) int { return func(i int) int { return first + i }
 func loadDense(a bench.Args, _ quirks) []product {
 	x, w := a.In("x"), a.In("w")
 	return []product{{
-		x: matrix{rows: x.Dim(0), k: x.Dim(1), code: floats(x.Data)}, w: matrix{rows: w.Dim(0), k: w.Dim(1), code: floats(w.Data)},
+		x: matrix{rows: x.Dim(0), k: x.Dim(1), code: floats(x.Data)}, w: matrix{
+			rows: w.Dim(0),
+			k:    w.Dim(1),
+			code: floats(w.Data),
+		},
 		alpha: 1, at: same,
 	}}
 }
@@ -172,7 +176,12 @@ func loadBatched(a bench.Args, q quirks) []product {
 	var out []product
 	for i := range b {
 		p := product{
-			x: matrix{rows: m, k: k, group: 32, code: floats(x.Row(i))}, w: matrix{rows: n, k: k, group: 32, code: floats(w.Row(i))},
+			x: matrix{rows: m, k: k, group: 32, code: floats(x.Row(i))}, w: matrix{
+				rows:  n,
+				k:     k,
+				group: 32,
+				code:  floats(w.Row(i)),
+			},
 			alpha: 1, at: from(i * m),
 		}
 		p.x.scale = rowScales(floats(sx.Row(i)), 0, m, groups, q.linearScales)

@@ -92,6 +92,7 @@ func loadMasked(a bench.Args, q quirks) []product {
 
 // loaders read the operands of an operator.
 var loaders = map[string]func(bench.Args, quirks) []product{
-	opDense: loadDense, opBF16: loadDense, opFP8: loadDense, opBlock: loadBlock, opBatched: loadBatched, opMXFP4: loadMXFP4, opNVFP4: loadNVFP4,
+	opDense: loadDense, opBF16: loadDense, opFP8: loadDense, opBlock: loadBlock, opBatched: loadBatched,
+	opMXFP4: loadMXFP4, opNVFP4: loadNVFP4,
 	opGrouped: loadGrouped, opGroupedN: loadGroupedN, opMasked: loadMasked,
 }

@@ -68,8 +68,16 @@ func plants() []bench.Plant {
 func rowFaults() []fault {
 	fast := numerics.HopperFP8(0)
 	return []fault{
-		{row: "Q1", on: []string{opNVFP4}, after: paddingReaches("x_scale", func(_ bench.Call, m int) bool { return m <= 32 })},
-		{row: "Q2", on: []string{opNVFP4}, after: paddingReaches("x_scale", func(c bench.Call, _ int) bool { return c.Phase == "decode" })},
+		{
+			row:   "Q1",
+			on:    []string{opNVFP4},
+			after: paddingReaches("x_scale", func(_ bench.Call, m int) bool { return m <= 32 }),
+		},
+		{
+			row:   "Q2",
+			on:    []string{opNVFP4},
+			after: paddingReaches("x_scale", func(c bench.Call, _ int) bool { return c.Phase == "decode" }),
+		},
 		{row: "Q3", on: []string{opGrouped, opGroupedN, opMasked}, quirks: quirks{flatExperts: true}},
 		{row: "Q5", on: []string{opBatched}, quirks: quirks{flatBatch: true}},
 		{row: "Q10", on: []string{opNVFP4}, quirks: quirks{inverse: true}},
@@ -136,7 +144,10 @@ func quantFaults() []fault {
 		return fault{name: name, effect: effect, origin: "a fault of this suite", class: class, on: on, quant: change}
 	}
 	return []fault{
-		own("quantise-reciprocal", "elements are multiplied by the rounded reciprocal of their scale", "encoding", both, func(s *quantStyle) { s.reciprocal = true }),
+		own("quantise-reciprocal", "elements are multiplied by the rounded reciprocal of their scale", "encoding", both,
+			func(s *quantStyle) {
+				s.reciprocal = true
+			}),
 		own("quantise-ties-away", "e4m3 ties go away from zero", "encoding", fp, func(s *quantStyle) {
 			s.element = func(v float32) byte { return roundE4M3(v, math.Round) }
 		}),
@@ -146,29 +157,48 @@ func quantFaults() []fault {
 		own("quantise-truncates", "elements are cut instead of rounded", "encoding", fp, func(s *quantStyle) {
 			s.element = func(v float32) byte { return roundE4M3(v, math.Trunc) }
 		}),
-		own("quantise-sign-of-zero", "a negative value that becomes zero loses its sign", "encoding", both, func(s *quantStyle) {
-			element, narrow := s.element, s.narrow
-			s.element = func(v float32) byte {
-				if c := element(v); c != 0x80 {
-					return c
+		own("quantise-sign-of-zero", "a negative value that becomes zero loses its sign", "encoding", both,
+			func(s *quantStyle) {
+				element, narrow := s.element, s.narrow
+				s.element = func(v float32) byte {
+					if c := element(v); c != 0x80 {
+						return c
+					}
+					return 0
 				}
-				return 0
-			}
-			s.narrow = func(v float32) byte {
-				if c := narrow(v); c != 8 {
-					return c
+				s.narrow = func(v float32) byte {
+					if c := narrow(v); c != 8 {
+						return c
+					}
+					return 0
 				}
-				return 0
-			}
+			}),
+		own("quantise-no-floor", "the floor of the maximum is missing", "scale", fp,
+			func(s *quantStyle) { s.noFloor = true }),
+		own("quantise-scale-down", "the scale is rounded down to a power of two", "encoding", fp, func(s *quantStyle) {
+			s.floorScale = true
 		}),
-		own("quantise-no-floor", "the floor of the maximum is missing", "scale", fp, func(s *quantStyle) { s.noFloor = true }),
-		own("quantise-scale-down", "the scale is rounded down to a power of two", "encoding", fp, func(s *quantStyle) { s.floorScale = true }),
-		own("quantise-bf16-first", "values are rounded to bf16 before they are quantised", "encoding", both, func(s *quantStyle) { s.bf16First = true }),
-		own("quantise-row-scale", "one maximum serves all groups of a row", "scale-layout", fp, func(s *quantStyle) { s.rowScale = true }),
-		own("quantise-short-group", "a last group that is short is not written", "unwritten", fp, func(s *quantStyle) { s.lostBlock = true }),
-		own("quantise-no-global", "block scales are made without the global one", "scale", nv, func(s *quantStyle) { s.noTensorScale = true }),
-		own("quantise-linear-scales", "scales are written row by row, not in tiles", "scale-layout", nv, func(s *quantStyle) { s.linearTiles = true }),
-		own("quantise-padding-left", "what fills up the tiles is not cleared", "unwritten", nv, func(s *quantStyle) { s.padsLeft = true }),
-		own("quantise-high-first", "the even element goes to the high nibble", "layout", nv, func(s *quantStyle) { s.highFirst = true }),
+		own("quantise-bf16-first", "values are rounded to bf16 before they are quantised", "encoding", both,
+			func(s *quantStyle) {
+				s.bf16First = true
+			}),
+		own("quantise-row-scale", "one maximum serves all groups of a row", "scale-layout", fp, func(s *quantStyle) {
+			s.rowScale = true
+		}),
+		own("quantise-short-group", "a last group that is short is not written", "unwritten", fp, func(s *quantStyle) {
+			s.lostBlock = true
+		}),
+		own("quantise-no-global", "block scales are made without the global one", "scale", nv, func(s *quantStyle) {
+			s.noTensorScale = true
+		}),
+		own("quantise-linear-scales", "scales are written row by row, not in tiles", "scale-layout", nv, func(s *quantStyle) {
+			s.linearTiles = true
+		}),
+		own("quantise-padding-left", "what fills up the tiles is not cleared", "unwritten", nv, func(s *quantStyle) {
+			s.padsLeft = true
+		}),
+		own("quantise-high-first", "the even element goes to the high nibble", "layout", nv, func(s *quantStyle) {
+			s.highFirst = true
+		}),
 	}
 }

@@ -28,7 +28,8 @@ func (d device) Run(_ context.Context, call bench.Call) (bench.Reply, error) {
 	return bench.Reply{Outputs: map[string]bench.Storage{"y": {DType: call.Outputs["y"].DType, Data: d.y}}}, nil
 }
 
-// What an H200 computed MUST be accepted under the contract that names its arithmetic, and rejected under those that promise more.
+// What an H200 computed MUST be accepted under the contract that names its arithmetic, and rejected under those that
+// promise more.
 func TestRecordedDevice(t *testing.T) {
 	f, err := safetensors.OpenFS(fixtures.FS, "oracles/gemm_h200.safetensors")
 	require.NoError(t, err)
@@ -80,7 +81,9 @@ func recordedCase(t *testing.T, op, contract string, x, w bench.Tensor) bench.Ca
 				p.Change("w", func(i int, _ float64) float64 { return w.Data[i] })
 				return nil
 			}}
-			shape := bench.S("recorded", map[string]int{"m": x.Shape[0], "n": w.Shape[0], "k": x.Shape[1], "members": numerics.MinEnsemble})
+			shape := bench.S("recorded", map[string]int{
+				"m": x.Shape[0], "n": w.Shape[0], "k": x.Shape[1], "members": numerics.MinEnsemble,
+			})
 			return bench.Case{Suite: "gemm", Family: f, Kase: k, Shape: shape, Contract: c}
 		}
 	}

@@ -96,13 +96,16 @@ func reversed(first, tiled []string) func(bench.Gen, bench.Problem) (bench.Relat
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 		rows := rowsFrom(0, p.Outputs["y"].Shape[0])
 		slices.Reverse(rows)
-		return bench.Relation{Parts: []bench.Problem{keep(p, rows, first, tiled)}, Join: func(parts []bench.Results) (bench.Results, error) {
-			y := parts[0]["y"]
-			if len(rows) == 0 || len(y)%len(rows) != 0 {
-				return nil, fmt.Errorf("y has %d elements and %d rows", len(y), len(rows))
-			}
-			return bench.Results{"y": rowsAt(y, len(y)/len(rows), rows)}, nil
-		}}, nil
+		return bench.Relation{
+			Parts: []bench.Problem{keep(p, rows, first, tiled)},
+			Join: func(parts []bench.Results) (bench.Results, error) {
+				y := parts[0]["y"]
+				if len(rows) == 0 || len(y)%len(rows) != 0 {
+					return nil, fmt.Errorf("y has %d elements and %d rows", len(y), len(rows))
+				}
+				return bench.Results{"y": rowsAt(y, len(y)/len(rows), rows)}, nil
+			},
+		}, nil
 	}
 }
 

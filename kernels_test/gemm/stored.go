@@ -193,7 +193,8 @@ func partsGrouped(p bench.Problem) ([]exactPart, error) {
 	k, n := x.Dim(1), w.Dim(1)
 	var out []exactPart
 	for e, rows := range expertRows(p) {
-		fx, err := newFactor(format.RowFP8, len(rows), k, rowsAt(x.Data, k, rows), rowsAt(p.In("x_scale").Data, up(k, 128), rows), 0)
+		fx, err := newFactor(format.RowFP8, len(rows), k, rowsAt(x.Data, k, rows),
+			rowsAt(p.In("x_scale").Data, up(k, 128), rows), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +212,8 @@ func partsGroupedN(p bench.Problem) ([]exactPart, error) {
 	k, n := 2*x.Dim(1), w.Dim(1)
 	var out []exactPart
 	for e, rows := range expertRows(p) {
-		fx, err := newFactor(format.NVFP4, len(rows), k, rowsAt(x.Data, k/2, rows), rowsAt(p.In("x_scale").Data, k/16, rows), 1)
+		fx, err := newFactor(format.NVFP4, len(rows), k, rowsAt(x.Data, k/2, rows), rowsAt(p.In("x_scale").Data, k/16, rows),
+			1)
 		if err != nil {
 			return nil, err
 		}

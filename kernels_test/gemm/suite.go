@@ -10,9 +10,11 @@ import (
 // Suite is the suite of this package.
 func Suite() bench.Suite {
 	return bench.Suite{
-		Name:     "gemm",
-		Families: []bench.Family{dense, denseHalf, denseEight, block, batched, mxfp4, nvfp4, grouped, groupedN, masked, quantiseFP8, quantiseNV},
-		Built:    built, Variants: variants(), Plants: plants(),
+		Name: "gemm",
+		Families: []bench.Family{
+			dense, denseHalf, denseEight, block, batched, mxfp4, nvfp4, grouped, groupedN, masked, quantiseFP8, quantiseNV,
+		},
+		Built: built, Variants: variants(), Plants: plants(),
 	}
 }
 

@@ -16,10 +16,12 @@ func TestSuite(t *testing.T) {
 	for _, p := range proof.Problems {
 		t.Error(p)
 	}
-	t.Logf("%d cases, %d runs, %d variants, %d plants", proof.Cases, proof.Runs, len(gemm.Suite().Variants), len(gemm.Suite().Plants))
+	t.Logf("%d cases, %d runs, %d variants, %d plants", proof.Cases, proof.Runs, len(gemm.Suite().Variants),
+		len(gemm.Suite().Plants))
 	cases := gemm.Suite().Cases()
 	for name, k := range proof.Kills {
 		ids, unlisted := k.Killers(cases)
-		t.Logf("%-4s %s: stopped by %d of %d cases, %d of them not for its row", k.Plant.Row, name, len(ids), len(k.Gates), unlisted)
+		t.Logf("%-4s %s: stopped by %d of %d cases, %d of them not for its row", k.Plant.Row, name, len(ids), len(k.Gates),
+			unlisted)
 	}
 }

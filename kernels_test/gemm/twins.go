@@ -75,24 +75,25 @@ var unitScaleTwin = twin("scale", "scales of 1", func(p *bench.Problem) bool {
 })
 
 // accumulationTwin has elements of ±1 and multipliers of 1: any accumulator adds them exactly.
-var accumulationTwin = twin("accumulation", "elements of ±1 under scales of 1, whose sums are exact", func(p *bench.Problem) bool {
-	for _, name := range []string{"x", "w"} {
-		packedOp := p.Operands[name].DType == bench.U8
-		p.Change(name, func(_ int, v float64) float64 {
-			switch {
-			case packedOp:
-				return float64(int(v)&0x88 | 0x22)
-			case v == 0 || math.IsNaN(v):
-				return v
-			}
-			return math.Copysign(1, v)
-		})
-	}
-	for _, name := range slices.Concat(multiplierNames, globalNames) {
-		set(p, name, 1)
-	}
-	return true
-})
+var accumulationTwin = twin("accumulation", "elements of ±1 under scales of 1, whose sums are exact",
+	func(p *bench.Problem) bool {
+		for _, name := range []string{"x", "w"} {
+			packedOp := p.Operands[name].DType == bench.U8
+			p.Change(name, func(_ int, v float64) float64 {
+				switch {
+				case packedOp:
+					return float64(int(v)&0x88 | 0x22)
+				case v == 0 || math.IsNaN(v):
+					return v
+				}
+				return math.Copysign(1, v)
+			})
+		}
+		for _, name := range slices.Concat(multiplierNames, globalNames) {
+			set(p, name, 1)
+		}
+		return true
+	})
 
 // nibbleTwin has the same code twice in every byte.
 var nibbleTwin = twin("layout", "the same code in both halves of a byte", func(p *bench.Problem) bool {
@@ -160,14 +161,15 @@ var tileTwin = twin("tile", "buffers of 64 rows", func(p *bench.Problem) bool {
 })
 
 // boundaryTwin keeps the maxima of blocks away from powers of two.
-var boundaryTwin = twin("encoding", "maxima in the middle between powers of two times 448", func(p *bench.Problem) bool {
-	eachBlock(p, func(_ int, v []float64, lo, hi int) {
-		if top := largest(floats(v[lo:hi])); top > 0 {
-			setMaximum(v, lo, hi, 0, math.Ldexp(320, math.Ilogb(float64(top))-8))
-		}
+var boundaryTwin = twin("encoding", "maxima in the middle between powers of two times 448",
+	func(p *bench.Problem) bool {
+		eachBlock(p, func(_ int, v []float64, lo, hi int) {
+			if top := largest(floats(v[lo:hi])); top > 0 {
+				setMaximum(v, lo, hi, 0, math.Ldexp(320, math.Ilogb(float64(top))-8))
+			}
+		})
+		return true
 	})
-	return true
-})
 
 // floorTwin has no block below the floor of the maximum.
 var floorTwin = twin("scale", "blocks far above the floor", func(p *bench.Problem) bool {

@@ -8,7 +8,8 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// variants are correct kernels: every order of a sum, every place where multipliers may enter, splits, and more exact arithmetic.
+// variants are correct kernels: every order of a sum, every place where multipliers may enter, splits, and more exact
+// arithmetic.
 func variants() []bench.Variant {
 	var out []bench.Variant
 	scaled := func(name, contract string, s style) {
@@ -93,7 +94,10 @@ func quantVariants() []bench.Variant {
 	both.element = searchE4M3
 	var out []bench.Variant
 	for name, s := range map[string]quantStyle{"quantise-frexp": frexp, "quantise-search": search, "quantise-both": both} {
-		out = append(out, bench.Variant{Name: name, Candidate: bench.FromKernels(name, map[string]bench.Kernel{opQuantFP8: quantFP8(s), opQuantNV: quantNV(s)})})
+		out = append(out, bench.Variant{
+			Name:      name,
+			Candidate: bench.FromKernels(name, map[string]bench.Kernel{opQuantFP8: quantFP8(s), opQuantNV: quantNV(s)}),
+		})
 	}
 	slices.SortFunc(out, func(a, b bench.Variant) int { return cmp.Compare(a.Name, b.Name) })
 	return out

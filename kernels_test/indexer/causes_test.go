@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// The diagnosis of every fault, on the first case that stops it, names its class: for rows of the catalogue first in four of
-// five and somewhere in nineteen of twenty; for the suite's own faults somewhere in three of four.
+// The diagnosis of every fault, on the first case that stops it, names its class: for rows of the catalogue first in
+// four of five and somewhere in nineteen of twenty; for the suite's own faults somewhere in three of four.
 func TestCauses(t *testing.T) {
 	s := indexer.Suite()
 	benches := map[string]*bench.Bench{}
@@ -62,7 +62,8 @@ func TestCauses(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("catalogue: first %d, among %d of %d; own: first %d, among %d of %d", rows.first, rows.among, rows.of, own.first, own.among, own.of)
+	t.Logf("catalogue: first %d, among %d of %d; own: first %d, among %d of %d", rows.first, rows.among, rows.of,
+		own.first, own.among, own.of)
 	if rows.of < 2 || 5*rows.first < 4*rows.of || 20*rows.among < 19*rows.of {
 		t.Errorf("of %d rows of the catalogue, %d are named first and %d at all", rows.of, rows.first, rows.among)
 	}

@@ -24,7 +24,8 @@ func redrawn(f func(g bench.Gen, b, j, d int) float64) change {
 				return nil
 			}
 			codes, scales := quantiseRows(v, dim, bench.E4M3)
-			p.Operands["k"], p.Operands["ks"] = bench.Floats(bench.E4M3, codes, len(v)/dim, dim), bench.Floats(bench.F32, scales, len(scales))
+			p.Operands["k"], p.Operands["ks"] = bench.Floats(bench.E4M3, codes, len(v)/dim, dim),
+				bench.Floats(bench.F32, scales, len(scales))
 			return nil
 		}
 		table, dim := p.In("block_table"), p.In("q").Dim(3)
@@ -55,8 +56,8 @@ func opposed(g bench.Gen, p *bench.Problem) error {
 	return redrawn(func(g bench.Gen, _, _, _ int) float64 { return -0.5 - g.Float64() })(g, p)
 }
 
-// indexCoded lets key j of request b be a multiple of what the query has in common, by a step for every j: a logit tells
-// which key it came from.
+// indexCoded lets key j of request b be a multiple of what the query has in common, by a step for every j: a logit
+// tells which key it came from.
 func indexCoded(g bench.Gen, p *bench.Problem) error {
 	dim := p.In("q").Shape[len(p.In("q").Shape)-1]
 	p.Change("q", func(i int, _ float64) float64 { return 2 * direction(i%dim) })

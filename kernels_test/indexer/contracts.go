@@ -7,10 +7,13 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// contracts of the logits, sharpest first; fp32-bitwise is no sharper in its values, and nobody who does not declare it is
-// taken to promise it.
+// contracts of the logits, sharpest first; fp32-bitwise is no sharper in its values, and nobody who does not declare it
+// is taken to promise it.
 var contracts = []numerics.Contract{
-	{Name: "fp32"}, {Name: "fp32-bitwise", Tier: numerics.Bitwise}, {Name: "hopper-fp8"}, {Name: "bf16-dot"}, {Name: "v4-reference", Out: format.BF16},
+	{Name: "fp32"}, {Name: "fp32-bitwise", Tier: numerics.Bitwise}, {Name: "hopper-fp8"}, {Name: "bf16-dot"}, {
+		Name: "v4-reference",
+		Out:  format.BF16,
+	},
 }
 
 // every contract but the one that asks for equal bits, which has rows of its own.
@@ -30,10 +33,11 @@ func native(fp8 bool) numerics.Accumulator {
 
 // budget bounds the error of one logit under a contract: q [H·D], the key's codes [D], its scale, head weights [H].
 //
-// A dot product of D channels carries e: γ_{D+1}(2^-24)·Σ|qk| for fp32 in any order, with or without the scale multiplied
-// in first; the block-FMA bound of the tensor core for hopper-fp8; |Σ q (bf16(k·s) − k·s)|, fp32 and a rounding to bf16
-// for the other two. relu moves nothing apart, and a dot product that is certainly negative becomes an exact 0. A term adds
-// one rounding (v4-reference: one of bf16, too), the sum over heads with the scale γ_{H+3} of Σ|terms|, in any association.
+// A dot product of D channels carries e: γ_{D+1}(2^-24)·Σ|qk| for fp32 in any order, with or without the scale
+// multiplied in first; the block-FMA bound of the tensor core for hopper-fp8; |Σ q (bf16(k·s) − k·s)|, fp32 and a
+// rounding to bf16 for the other two. relu moves nothing apart, and a dot product that is certainly negative becomes an
+// exact 0. A term adds one rounding (v4-reference: one of bf16, too), the sum over heads with the scale γ_{H+3} of
+// Σ|terms|, in any association.
 func budget(contract string, fp8 bool, q, k []float64, scale float64, w []float64) float64 {
 	var sum, sumAbs, err float64
 	d := len(k)
@@ -82,8 +86,8 @@ func budget(contract string, fp8 bool, q, k []float64, scale float64, w []float6
 	return err + float64(len(q))*0x1p-126*max(1, scale)
 }
 
-// toBF16 is the rounding of a value to bf16: half an ulp, or 2^-8 of it where fp8 keys have a scale that may be multiplied in
-// later, so that another binade is rounded in.
+// toBF16 is the rounding of a value to bf16: half an ulp, or 2^-8 of it where fp8 keys have a scale that may be
+// multiplied in later, so that another binade is rounded in.
 func toBF16(fp8 bool, v, slack float64) float64 {
 	if fp8 {
 		return 0x1p-8 * (math.Abs(v) + slack)

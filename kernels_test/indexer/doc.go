@@ -4,5 +4,6 @@
 // Claimed: logits lie within the declared arithmetic of the float64 operators in any order of sums; the class of every
 // logit is exact; nothing beyond a context length and no page that is not in a table is read; bytes of stored keys are
 // equal wherever only one code is admissible and lie within half a step of the exact key elsewhere; bytes of all other
-// slots stay. Not claimed: the choice of keys (top-k is a suite of its own), quantisation of queries, query-side Hadamard.
+// slots stay. Not claimed: the choice of keys (top-k is a suite of its own), quantisation of queries, query-side
+// Hadamard.
 package indexer

@@ -101,7 +101,9 @@ func out(g bench.Gen, rows, cols int) map[string]bench.Output {
 // ragged is the shape of concatenated sequences: the position of the first new token of each and how many tokens come,
 // compressed by ratio.
 func ragged(model string, bits, ratio, tokens int, first ...int) bench.Shape {
-	dims := map[string]int{"heads": models[model][0], "dim": models[model][1], "bits": bits, "ratio": ratio, "next": tokens, "req": len(first)}
+	dims := map[string]int{
+		"heads": models[model][0], "dim": models[model][1], "bits": bits, "ratio": ratio, "next": tokens, "req": len(first),
+	}
 	most := 0
 	for b, p := range first {
 		dims[slug("p%d", b)] = p

@@ -10,7 +10,8 @@ import (
 // decode is the shape of next_n queries a request, the first of request b at position first[b].
 func decode(model string, bits, page, ratio, next int, first ...int) bench.Shape {
 	dims := map[string]int{
-		"heads": models[model][0], "dim": models[model][1], "bits": bits, "page": page, "ratio": ratio, "next": next, "req": len(first),
+		"heads": models[model][0], "dim": models[model][1], "bits": bits, "page": page, "ratio": ratio, "next": next,
+		"req": len(first),
 	}
 	most := 0
 	for b, p := range first {
@@ -22,11 +23,13 @@ func decode(model string, bits, page, ratio, next int, first ...int) bench.Shape
 
 // extend is the same for a chunk of a prefill, where the kernel is told how many keys earlier chunks have stored.
 func extend(model string, bits, page, ratio, next int, first ...int) bench.Shape {
-	return decode(model, bits, page, ratio, next, first...).With(slug("%s-%s-page%d-r%d-b%d-chunk%d-p%d", model, formats[bits], page, ratio, len(first), next, slices.Max(first)), "extend", 1)
+	return decode(model, bits, page, ratio, next,
+		first...).With(slug("%s-%s-page%d-r%d-b%d-chunk%d-p%d", model, formats[bits], page, ratio, len(first), next,
+		slices.Max(first)), "extend", 1)
 }
 
-// drawPaged draws keys of every request into pages of a shuffled pool. Entries beyond the last page are stale: they name
-// pages that belong to others.
+// drawPaged draws keys of every request into pages of a shuffled pool. Entries beyond the last page are stale: they
+// name pages that belong to others.
 func drawPaged(g bench.Gen) (bench.Problem, error) {
 	s := g.Shape
 	heads, dim, bits, n, page := s.Dim("heads"), s.Dim("dim"), s.Dim("bits"), s.Dim("next"), s.Dim("page")

@@ -8,7 +8,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-const logitsDerivation = "dot products, products with weights and scales and the sum over heads in the contract's arithmetic, in any order; a dot product that is certainly negative is an exact 0"
+const logitsDerivation = "dot products, products with weights and scales and the sum over heads in the contract's " +
+	"arithmetic, in any order; a dot product that is certainly negative is an exact 0"
 
 // expectRagged: oracle.IndexerLogitsRagged, and budget for every key that is seen.
 func expectRagged(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
@@ -74,7 +75,8 @@ func expected(p bench.Problem, want oracle.Mat) bench.Expected {
 	return e
 }
 
-// codes are a pool's keys as a kernel's arithmetic sees them: without the fp32 scale of fp8 pages, with that of fp4 pages.
+// codes are a pool's keys as a kernel's arithmetic sees them: without the fp32 scale of fp8 pages, with that of fp4
+// pages.
 func codes(p bench.Problem) (keys oracle.Paged, scale []float64, err error) {
 	page, dim, name := p.Attrs.Int("page_size"), p.In("q").Dim(3), p.Attrs.Word("page_format")
 	layout, err := pageLayout(name, page, dim)

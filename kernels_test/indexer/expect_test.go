@@ -30,8 +30,8 @@ cases:
 	return out
 }
 
-// With q = 2 and key j of request b = (1 + j/16 + b/3) times the same signs, every dot product is 2·D times that, all of
-// them positive: the logit is 2·D·k·Σw, with k rounded to bf16 by hand.
+// With q = 2 and key j of request b = (1 + j/16 + b/3) times the same signs, every dot product is 2·D times that, all
+// of them positive: the logit is 2·D·k·Σw, with k rounded to bf16 by hand.
 func TestIndexCodedLogitsByHand(t *testing.T) {
 	for _, b := range ready(t, "indexer-logits-paged/index-coded", "bf16", "/fp32") {
 		p := b.Problem()
@@ -68,8 +68,8 @@ func TestOpposedLogitsAreZero(t *testing.T) {
 	}
 }
 
-// One head and one channel by hand would hide orders: bounds of whole rows are compared with (D+1+H+3+1)·2^-24·Σ|w|·Σ|qk|,
-// which they may not exceed by more than the second order.
+// One head and one channel by hand would hide orders: bounds of whole rows are compared with
+// (D+1+H+3+1)·2^-24·Σ|w|·Σ|qk|, which they may not exceed by more than the second order.
 func TestFP32BoundsByHand(t *testing.T) {
 	for _, b := range ready(t, "indexer-logits/ratio-1/", "bf16", "/fp32") {
 		p := b.Problem()
@@ -192,7 +192,10 @@ func TestEveryOperandIsPaddedSomewhere(t *testing.T) {
 			t.Errorf("%s is never padded", name)
 		}
 	}
-	for _, name := range []string{"indexer_logits k", "indexer_logits ks", "indexer_logits_paged pages", "indexer_logits_paged block_table", "index_key_store x"} {
+	for _, name := range []string{
+		"indexer_logits k", "indexer_logits ks", "indexer_logits_paged pages", "indexer_logits_paged block_table",
+		"index_key_store x",
+	} {
 		if !hidden[name] {
 			t.Errorf("%s has no element that is left unread", name)
 		}

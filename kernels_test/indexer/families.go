@@ -5,15 +5,18 @@ import "github.com/assay-suite/assay/kernels_test/bench"
 func raggedFamily() bench.Family {
 	return bench.Family{
 		Op: "indexer_logits", Slug: "indexer-logits",
-		Claim: "logits MUST lie within the contract's arithmetic of Σ_h w·relu(q·k)·ks for keys in the query's range, and MUST be -inf elsewhere where they are cleaned",
-		Doc:   logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged, Kases: raggedKases(), Twins: raggedTwins(),
+		Claim: "logits MUST lie within the contract's arithmetic of Σ_h w·relu(q·k)·ks for keys in the query's range, " +
+			"and MUST be -inf elsewhere where they are cleaned",
+		Doc: logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged, Kases: raggedKases(),
+		Twins: raggedTwins(),
 	}
 }
 
 func pagedFamily() bench.Family {
 	return bench.Family{
 		Op: "indexer_logits_paged", Slug: "indexer-logits-paged",
-		Claim: "logits over paged keys MUST be those over the same keys in a row, whatever pages they lie on, and MUST NOT depend on what lies beyond a context",
-		Doc:   pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Kases: pagedKases(), Twins: pagedTwins(),
+		Claim: "logits over paged keys MUST be those over the same keys in a row, whatever pages they lie on, and MUST NOT " +
+			"depend on what lies beyond a context",
+		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Kases: pagedKases(), Twins: pagedTwins(),
 	}
 }

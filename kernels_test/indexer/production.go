@@ -13,7 +13,8 @@ func production() bench.Kase {
 	s.Name = "t8192-s6912"
 	s.Dims["heads"], s.Dims["large"] = 2, 1
 	return bench.Kase{
-		ID: "production", Why: "sizes at which 32-bit offsets of logits in bytes, and grids, come close to their limits; two runs give equal bits", Phase: "extend",
+		ID: "production", Why: "sizes at which 32-bit offsets of logits in bytes, and grids, come close to their limits; " +
+			"two runs give equal bits", Phase: "extend",
 		Contracts: []string{"fp32-bitwise"}, Full: true, Shapes: []bench.Shape{s}, Change: repeated(2),
 	}
 }
@@ -62,8 +63,9 @@ func sampled(g bench.Gen, c bench.Case, p bench.Problem) ([]bench.Expected, erro
 		classes.Want = append(classes.Want, float64(n), float64(shape[1]-n))
 	}
 	bits := bench.Expected{
-		Name: "bits", Shape: []int{shape[0], 2}, Axes: []string{"query", "half"}, Derivation: "two sums of bit patterns a row: equal with poison and without",
-		Want: make([]float64, 2*shape[0]), Bound: anyHalf(2 * shape[0]),
+		Name: "bits", Shape: []int{shape[0], 2}, Axes: []string{"query", "half"},
+		Derivation: "two sums of bit patterns a row: equal with poison and without",
+		Want:       make([]float64, 2*shape[0]), Bound: anyHalf(2 * shape[0]),
 		From: func(out map[string][]float64) []float64 { return perRow(out["logits"], shape, lens, fold32) },
 	}
 	return append(rows, classes, bits), nil

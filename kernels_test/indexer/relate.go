@@ -33,8 +33,8 @@ func take(o bench.Operand, steps []int) bench.Operand {
 	return out
 }
 
-// cutPaged is the problem of some pieces, all with as many queries, and the rows of the whole's logits that it gives. Keys
-// that a piece's queries do not see are not there yet: their bytes are another's.
+// cutPaged is the problem of some pieces, all with as many queries, and the rows of the whole's logits that it gives.
+// Keys that a piece's queries do not see are not there yet: their bytes are another's.
 func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
 	c := p.Clone()
 	lens := p.In("context_lens")
@@ -51,13 +51,15 @@ func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
 		m = pieces[0].to - pieces[0].from
 	}
 	q := p.Operands["q"]
-	flat := take(bench.Operand{DType: q.DType, Shape: append([]int{q.Shape[0] * n}, q.Shape[2:]...), Values: q.Values}, queries)
+	flat := take(bench.Operand{DType: q.DType, Shape: append([]int{q.Shape[0] * n}, q.Shape[2:]...), Values: q.Values},
+		queries)
 	flat.Shape = append([]int{len(pieces), m}, q.Shape[2:]...)
 	l := p.Operands["context_lens"]
 	cut := take(bench.Operand{DType: l.DType, Shape: []int{l.Shape[0] * n}, Values: l.Values}, queries)
 	cut.Shape = []int{len(pieces), m}
 	c.Operands["q"], c.Operands["context_lens"] = flat, cut
-	c.Operands["weights"], c.Operands["block_table"] = take(p.Operands["weights"], queries), take(p.Operands["block_table"], requests)
+	c.Operands["weights"], c.Operands["block_table"] = take(p.Operands["weights"], queries),
+		take(p.Operands["block_table"], requests)
 	if o, ok := p.Operands["prefix_lens"]; ok {
 		prefix := take(o, requests)
 		for i, x := range pieces {
@@ -68,7 +70,11 @@ func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
 		c.Operands["prefix_lens"] = prefix
 	}
 	shape := p.Outputs["logits"].Shape
-	c.Outputs["logits"] = bench.Output{DType: p.Outputs["logits"].DType, Shape: []int{len(queries), shape[1]}, Prefill: p.Outputs["logits"].Prefill}
+	c.Outputs["logits"] = bench.Output{
+		DType:   p.Outputs["logits"].DType,
+		Shape:   []int{len(queries), shape[1]},
+		Prefill: p.Outputs["logits"].Prefill,
+	}
 	sealPaged(&c)
 	hidden := c.Unread["pages"]
 	c.Change("pages", func(i int, v float64) float64 {

@@ -23,12 +23,72 @@ type key struct {
 
 // keys are the models' ways, and plain ones whose bytes are exact.
 var keyWays = map[string]key{
-	"v32":         {dim: 128, rope: 64, norm: "layernorm", leading: true, hadamard: true, pages: "fp8", scale: "ue8m0", base: 10000, factor: 40, trained: 4096},
-	"v32-linear":  {dim: 128, rope: 64, norm: "layernorm", leading: true, hadamard: true, pages: "fp8", scale: "fp32", base: 10000},
-	"v4":          {dim: 128, rope: 64, norm: "rmsnorm", interleaved: true, hadamard: true, pages: "fp4", scale: "ue8m0", base: 160000, factor: 16, trained: 65536},
-	"v4-unturned": {dim: 128, rope: 64, norm: "rmsnorm", interleaved: true, pages: "fp8", scale: "ue8m0", base: 160000, factor: 16, trained: 65536},
-	"v4-bf16":     {dim: 128, rope: 64, norm: "none", interleaved: true, hadamard: true, pages: "bf16", base: 160000, factor: 16, trained: 65536},
-	"nano":        {dim: 32, rope: 8, norm: "rmsnorm", interleaved: true, hadamard: true, pages: "fp4", scale: "ue8m0", base: 10000},
+	"v32": {
+		dim:      128,
+		rope:     64,
+		norm:     "layernorm",
+		leading:  true,
+		hadamard: true,
+		pages:    "fp8",
+		scale:    "ue8m0",
+		base:     10000,
+		factor:   40,
+		trained:  4096,
+	},
+	"v32-linear": {
+		dim:      128,
+		rope:     64,
+		norm:     "layernorm",
+		leading:  true,
+		hadamard: true,
+		pages:    "fp8",
+		scale:    "fp32",
+		base:     10000,
+	},
+	"v4": {
+		dim:         128,
+		rope:        64,
+		norm:        "rmsnorm",
+		interleaved: true,
+		hadamard:    true,
+		pages:       "fp4",
+		scale:       "ue8m0",
+		base:        160000,
+		factor:      16,
+		trained:     65536,
+	},
+	"v4-unturned": {
+		dim:         128,
+		rope:        64,
+		norm:        "rmsnorm",
+		interleaved: true,
+		pages:       "fp8",
+		scale:       "ue8m0",
+		base:        160000,
+		factor:      16,
+		trained:     65536,
+	},
+	"v4-bf16": {
+		dim:         128,
+		rope:        64,
+		norm:        "none",
+		interleaved: true,
+		hadamard:    true,
+		pages:       "bf16",
+		base:        160000,
+		factor:      16,
+		trained:     65536,
+	},
+	"nano": {
+		dim:         32,
+		rope:        8,
+		norm:        "rmsnorm",
+		interleaved: true,
+		hadamard:    true,
+		pages:       "fp4",
+		scale:       "ue8m0",
+		base:        10000,
+	},
 	"mid":         {dim: 64, rope: 32, norm: "none", leading: true, pages: "fp8", scale: "fp32", base: 10000},
 	"plain-fp8":   {dim: 128, norm: "none", pages: "fp8", scale: "ue8m0"},
 	"plain-fp32":  {dim: 64, norm: "none", pages: "fp8", scale: "fp32"},
@@ -37,7 +97,10 @@ var keyWays = map[string]key{
 	"plain-bf16":  {dim: 32, norm: "none", pages: "bf16"},
 }
 
-var wayNames = []string{"v32", "v32-linear", "v4", "v4-unturned", "v4-bf16", "nano", "mid", "plain-fp8", "plain-fp32", "plain-fp4", "plain-fp4-n", "plain-bf16"}
+var wayNames = []string{
+	"v32", "v32-linear", "v4", "v4-unturned", "v4-bf16", "nano", "mid", "plain-fp8", "plain-fp32", "plain-fp4",
+	"plain-fp4-n", "plain-bf16",
+}
 
 // storing is a shape: tokens of a model's keys, the first at a position, into pages.
 func storing(way string, tokens, page, first, ratio int) bench.Shape {
@@ -47,7 +110,9 @@ func storing(way string, tokens, page, first, ratio int) bench.Shape {
 			at = i
 		}
 	}
-	return bench.S(slug("%s-t%d-page%d-p%d-r%d", way, tokens, page, first, ratio), map[string]int{"way": at, "tokens": tokens, "page": page, "first": first, "ratio": ratio})
+	return bench.S(slug("%s-t%d-page%d-p%d-r%d", way, tokens, page, first, ratio), map[string]int{
+		"way": at, "tokens": tokens, "page": page, "first": first, "ratio": ratio,
+	})
 }
 
 func wayOf(s bench.Shape) key { return keyWays[wayNames[s.Dim("way")]] }
@@ -90,7 +155,8 @@ func drawStore(g bench.Gen) (bench.Problem, error) {
 	}
 	p := bench.Problem{
 		Attrs: bench.Attrs{
-			"norm": k.norm, "norm_eps": 1e-6, "rope_leading": k.leading, "rope_interleaved": k.interleaved, "hadamard": k.hadamard,
+			"norm": k.norm, "norm_eps": 1e-6, "rope_leading": k.leading, "rope_interleaved": k.interleaved,
+			"hadamard":  k.hadamard,
 			"page_size": float64(page), "page_format": k.pages, "scale_format": k.scale,
 		},
 		Operands: map[string]bench.Operand{

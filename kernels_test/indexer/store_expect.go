@@ -23,8 +23,8 @@ type storedKeys struct {
 	scales, scaleBound []float64
 }
 
-// expectStore: every byte that has one admissible value is exact; keys decode to within half a step of the exact key; scales
-// are those of the exact key. Which bytes are open follows from how far a key may lie off, in store_draw.go.
+// expectStore: every byte that has one admissible value is exact; keys decode to within half a step of the exact key;
+// scales are those of the exact key. Which bytes are open follows from how far a key may lie off, in store_draw.go.
 func expectStore(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	k, err := store(c.Contract.Name, p)
 	if err != nil {
@@ -42,7 +42,8 @@ func expectStore(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		Name: "pages", Shape: shape, Axes: []string{"page", "byte"}, Want: want, Free: k.free, Touched: true,
 		Derivation: "bytes with one admissible value, and of slots that no row goes to",
 	}, {
-		Name: "values", Shape: []int{len(k.values) / dim, dim}, Axes: []string{"stored row", "channel"}, Want: k.values, Bound: k.valueBound,
+		Name: "values", Shape: []int{len(k.values) / dim, dim}, Axes: []string{"stored row", "channel"}, Want: k.values,
+		Bound:      k.valueBound,
 		Derivation: "half a step of the format under any admissible scale, and the error of the key before quantisation",
 		From:       k.decoder(false),
 	}}
@@ -113,7 +114,12 @@ func store(contract string, p bench.Problem) (*storedKeys, error) {
 		return nil, err
 	}
 	pages := p.Outputs["pages"].Shape[0]
-	k := &storedKeys{layout: layout, slots: p.In("slot_mapping").Ints(), cache: oracle.NewBytePages(layout, pages, prefillByte), free: make([]bool, pages*layout.Size)}
+	k := &storedKeys{
+		layout: layout,
+		slots:  p.In("slot_mapping").Ints(),
+		cache:  oracle.NewBytePages(layout, pages, prefillByte),
+		free:   make([]bool, pages*layout.Size),
+	}
 	x, positions := p.In("x"), p.In("positions").Ints()
 	for t, slot := range k.slots {
 		if slot < 0 {
@@ -144,7 +150,8 @@ func (k *storedKeys) open(p bench.Problem, slot int, y []numerics.Tracked) error
 		for d, v := range y {
 			k.values = append(k.values, v.X)
 			k.valueBound = append(k.valueBound, v.E+numerics.HalfULP(format.BF16, v.X, v.E))
-			if key.Format.RoundTo(v.X-v.E, format.RN, format.Overflow) != key.Format.RoundTo(v.X+v.E, format.RN, format.Overflow) || math.Abs(v.X) <= v.E {
+			if key.Format.RoundTo(v.X-v.E, format.RN, format.Overflow) !=
+				key.Format.RoundTo(v.X+v.E, format.RN, format.Overflow) || math.Abs(v.X) <= v.E {
 				at := key.At + token*key.Stride + 2*d
 				free[at], free[at+1] = true, true
 			}
@@ -153,7 +160,8 @@ func (k *storedKeys) open(p bench.Problem, slot int, y []numerics.Tracked) error
 	}
 	for from := 0; from < len(y); from += key.Group {
 		block := y[from : from+key.Group]
-		scales := admissible(block, key.Format, p.Attrs.Word("scale_format") == "ue8m0" || key.Format.Name == format.E2M1.Name)
+		scales := admissible(block, key.Format,
+			p.Attrs.Word("scale_format") == "ue8m0" || key.Format.Name == format.E2M1.Name)
 		k.scales = append(k.scales, scales.middle)
 		k.scaleBound = append(k.scaleBound, scales.bound())
 		if err := k.openScale(free, token, from/key.Group, scales); err != nil {

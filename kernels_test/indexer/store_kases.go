@@ -20,8 +20,10 @@ var plainWays = []string{"plain-fp8", "plain-fp32", "plain-fp4", "plain-fp4-n", 
 func storeFamily() bench.Family {
 	return bench.Family{
 		Op: "index_key_store", Slug: "index-key-store",
-		Claim: "a stored key MUST decode to within half a step of norm, rotation and transform of its row, with bytes equal where one value is admissible, and no other slot MUST change",
-		Doc:   storeDoc, Contracts: storeContracts, Draw: drawStore, Expect: expectStore, Kases: storeKases(), Twins: storeTwins(),
+		Claim: "a stored key MUST decode to within half a step of norm, rotation and transform of its row, with bytes " +
+			"equal where one value is admissible, and no other slot MUST change",
+		Doc: storeDoc, Contracts: storeContracts, Draw: drawStore, Expect: expectStore, Kases: storeKases(),
+		Twins: storeTwins(),
 	}
 }
 
@@ -29,31 +31,104 @@ func storeKases() []bench.Kase {
 	all := wayNames
 	rows := []bench.Kase{
 		{ID: "models", Why: "every model's way, at positions of a long prompt", Shapes: ways(7, 8, 4000, 4, all...)},
-		{ID: "start", Why: "the first keys of a sequence, position 0 among them", Shapes: ways(3, 64, 0, 4, "v32", "v4", "nano", "mid")},
-		{ID: "long", Why: "positions near 2^20, where an angle in fp32 has lost its fraction", Shapes: ways(4, 4, 1<<20-40, 4, "v32", "v4", "v4-bf16")},
-		{ID: "page-1", Why: "a page a token", Shapes: ways(6, 1, 100, 1, "v32", "v4", "plain-fp8", "plain-fp4", "plain-bf16")},
+		{
+			ID:     "start",
+			Why:    "the first keys of a sequence, position 0 among them",
+			Shapes: ways(3, 64, 0, 4, "v32", "v4", "nano", "mid"),
+		},
+		{
+			ID:     "long",
+			Why:    "positions near 2^20, where an angle in fp32 has lost its fraction",
+			Shapes: ways(4, 4, 1<<20-40, 4, "v32", "v4", "v4-bf16"),
+		},
+		{
+			ID:     "page-1",
+			Why:    "a page a token",
+			Shapes: ways(6, 1, 100, 1, "v32", "v4", "plain-fp8", "plain-fp4", "plain-bf16"),
+		},
 		{ID: "page-2", Why: "two tokens a page", Shapes: ways(5, 2, 100, 1, "v32-linear", "nano", "plain-fp32")},
 		{ID: "none", Why: "no token to store", Shapes: ways(0, 4, 0, 4, "v32", "plain-fp4")},
-		{ID: "tiny", Why: "keys below the floor of amax", Shapes: ways(5, 4, 9, 4, "mid", "plain-fp8", "plain-fp32", "plain-fp4"), Change: scaledRows(1e-9)},
-		{ID: "small", Why: "keys whose eps is most of the sum", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4", "nano"), Change: scaledRows(3e-4)},
-		{ID: "zero", Why: "rows of zeros: nothing but a bias and the floor", Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp8", "plain-fp4"), Change: scaledRows(0)},
-		{ID: "constant", Why: "rows without variance: LayerNorm leaves the bias", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4"), Change: onX(func(bench.Gen, int, int, float64) float64 { return 3 })},
-		{ID: "outlier", Why: "one channel is 1,000 times the others", Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp4", "plain-fp8"), Change: onX(func(_ bench.Gen, _, d int, v float64) float64 {
-			if d == 5 {
-				return 1000 * v
-			}
-			return v
-		})},
-		{ID: "ties", Why: "values half way between two codes, under a scale of 1", Shapes: ways(6, 4, 0, 4, plainWays...), Change: ties},
-		{ID: "powers", Why: "amax at a power of two times the largest code, one step below and above", Shapes: ways(9, 4, 0, 4, "plain-fp8", "plain-fp4", "plain-fp4-n"), Change: powerEdges},
-		{ID: "offset-mean", Why: "a mean ten times the deviation", Shapes: ways(5, 4, 9, 4, "v32", "v32-linear"), Change: onX(func(_ bench.Gen, _, _ int, v float64) float64 { return v + 12 })},
-		{ID: "chunks", Why: "stored in pieces of 1, 3 and 4 tokens", Shapes: ways(10, 4, 30, 4, "v32", "v4", "nano", "v4-bf16"), Relate: storeParts(1, 4, 8)},
-		{ID: "permuted", Why: "tokens in another order", Shapes: ways(10, 4, 30, 4, "v32", "v4", "plain-fp8"), Relate: storePermuted},
+		{
+			ID:     "tiny",
+			Why:    "keys below the floor of amax",
+			Shapes: ways(5, 4, 9, 4, "mid", "plain-fp8", "plain-fp32", "plain-fp4"),
+			Change: scaledRows(1e-9),
+		},
+		{
+			ID:     "small",
+			Why:    "keys whose eps is most of the sum",
+			Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4", "nano"),
+			Change: scaledRows(3e-4),
+		},
+		{
+			ID:     "zero",
+			Why:    "rows of zeros: nothing but a bias and the floor",
+			Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp8", "plain-fp4"),
+			Change: scaledRows(0),
+		},
+		{
+			ID:     "constant",
+			Why:    "rows without variance: LayerNorm leaves the bias",
+			Shapes: ways(5, 4, 9, 4, "v32", "v32-linear", "v4"),
+			Change: onX(func(bench.Gen, int, int, float64) float64 { return 3 }),
+		},
+		{
+			ID:     "outlier",
+			Why:    "one channel is 1,000 times the others",
+			Shapes: ways(5, 4, 9, 4, "v32", "v4", "mid", "plain-fp4", "plain-fp8"),
+			Change: onX(func(_ bench.Gen, _, d int, v float64) float64 {
+				if d == 5 {
+					return 1000 * v
+				}
+				return v
+			}),
+		},
+		{
+			ID:     "ties",
+			Why:    "values half way between two codes, under a scale of 1",
+			Shapes: ways(6, 4, 0, 4, plainWays...),
+			Change: ties,
+		},
+		{
+			ID:     "powers",
+			Why:    "amax at a power of two times the largest code, one step below and above",
+			Shapes: ways(9, 4, 0, 4, "plain-fp8", "plain-fp4", "plain-fp4-n"),
+			Change: powerEdges,
+		},
+		{
+			ID:     "offset-mean",
+			Why:    "a mean ten times the deviation",
+			Shapes: ways(5, 4, 9, 4, "v32", "v32-linear"),
+			Change: onX(func(_ bench.Gen, _, _ int, v float64) float64 { return v + 12 }),
+		},
+		{
+			ID:     "chunks",
+			Why:    "stored in pieces of 1, 3 and 4 tokens",
+			Shapes: ways(10, 4, 30, 4, "v32", "v4", "nano", "v4-bf16"),
+			Relate: storeParts(1, 4, 8),
+		},
+		{
+			ID:     "permuted",
+			Why:    "tokens in another order",
+			Shapes: ways(10, 4, 30, 4, "v32", "v4", "plain-fp8"),
+			Relate: storePermuted,
+		},
 		{
 			ID: "padded", Why: "operands are views into wider buffers", Shapes: ways(6, 4, 30, 4, "v32", "v4", "nano"),
-			Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 16, Tail: 40}, "positions": {Lead: 2, Tail: 3}, "slot_mapping": {Lead: 1, Tail: 5}, "norm_weight": {Lead: 4, Tail: 9}, "inv_freq": {Lead: 2, Tail: 7}},
+			Layout: map[string]bench.Layout{
+				"x":            {Lead: 3, Gap: 16, Tail: 40},
+				"positions":    {Lead: 2, Tail: 3},
+				"slot_mapping": {Lead: 1, Tail: 5},
+				"norm_weight":  {Lead: 4, Tail: 9},
+				"inv_freq":     {Lead: 2, Tail: 7},
+			},
 		},
-		{ID: "padded-bias", Why: "the bias behind other memory", Shapes: ways(4, 4, 30, 4, "v32"), Layout: map[string]bench.Layout{"norm_bias": {Lead: 5, Tail: 6}}},
+		{
+			ID:     "padded-bias",
+			Why:    "the bias behind other memory",
+			Shapes: ways(4, 4, 30, 4, "v32"),
+			Layout: map[string]bench.Layout{"norm_bias": {Lead: 5, Tail: 6}},
+		},
 	}
 	return rows
 }

@@ -14,8 +14,9 @@ type scaleSet struct {
 	low, middle, high float64
 }
 
-// admissible: amax of a block whose elements lie within E of y is within max E of the exact amax. A power of two comes from
-// amax over the element's maximum by division or by the rounded reciprocal; a linear scale is within two roundings.
+// admissible: amax of a block whose elements lie within E of y is within max E of the exact amax. A power of two comes
+// from amax over the element's maximum by division or by the rounded reciprocal; a linear scale is within two
+// roundings.
 func admissible(block []numerics.Tracked, element format.Format, power bool) scaleSet {
 	var amax, e float64
 	for _, v := range block {
@@ -52,8 +53,8 @@ func (s scaleSet) unique() bool { return s.power && s.low == s.high }
 // bound is how far an admissible scale lies from middle.
 func (s scaleSet) bound() float64 { return max(s.high-s.middle, s.middle-s.low) }
 
-// slack is the error of a quotient before it is rounded to a code: the element's, and two roundings of fp32 where the scale is
-// no power of two.
+// slack is the error of a quotient before it is rounded to a code: the element's, and two roundings of fp32 where the
+// scale is no power of two.
 func (s scaleSet) slack(v numerics.Tracked) float64 {
 	if s.power {
 		return v.E
@@ -61,8 +62,8 @@ func (s scaleSet) slack(v numerics.Tracked) float64 {
 	return v.E + 3*u32*(math.Abs(v.X)+v.E)
 }
 
-// step bounds |stored − exact|: half a step under the coarsest admissible scale, the key's own error, and what saturation
-// cuts off under the finest.
+// step bounds |stored − exact|: half a step under the coarsest admissible scale, the key's own error, and what
+// saturation cuts off under the finest.
 func (s scaleSet) step(v numerics.Tracked) float64 {
 	e := s.slack(v)
 	var worst float64

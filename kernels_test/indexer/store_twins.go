@@ -26,31 +26,51 @@ func storeTwins() []bench.Twin {
 			return true
 		}},
 		{Class: "eps", Name: "no norm", Apply: on("norm", "none")},
-		{Class: "scale-layout", Name: "pages of one token", Apply: func(_ bench.Gen, p *bench.Problem) bool { return tokenPages(p) }},
-		{Class: "paging", Name: "all tokens stored, in order, on pages of one", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			tokenPages(p)
-			p.Change("slot_mapping", func(i int, _ float64) float64 { return float64(i) })
-			sealStore(p)
-			return true
-		}},
-		{Class: "scale", Name: "amax of the largest code times a power of two", Apply: exactly(func(_, d int, v float64, block int, top float64) float64 {
-			if d%block == 7 {
-				return top
-			}
-			return math.Max(-1, math.Min(1, v/4)) * top / 2
-		})},
-		{Class: "encoding", Name: "codes as values, equal in pairs", Apply: exactly(func(t, d int, _ float64, block int, top float64) float64 {
-			if d%block < 2 {
-				return top
-			}
-			return math.Ldexp(top/4, -((t+d/2)%3)) * direction(d/2)
-		})},
-		{Class: "scale-layout", Name: "equal scales", Apply: exactly(func(_, d int, v float64, block int, top float64) float64 {
-			if d%block == 7 {
-				return top
-			}
-			return v
-		})},
+		{
+			Class: "scale-layout",
+			Name:  "pages of one token",
+			Apply: func(_ bench.Gen, p *bench.Problem) bool { return tokenPages(p) },
+		},
+		{
+			Class: "paging",
+			Name:  "all tokens stored, in order, on pages of one",
+			Apply: func(_ bench.Gen, p *bench.Problem) bool {
+				tokenPages(p)
+				p.Change("slot_mapping", func(i int, _ float64) float64 { return float64(i) })
+				sealStore(p)
+				return true
+			},
+		},
+		{
+			Class: "scale",
+			Name:  "amax of the largest code times a power of two",
+			Apply: exactly(func(_, d int, v float64, block int, top float64) float64 {
+				if d%block == 7 {
+					return top
+				}
+				return math.Max(-1, math.Min(1, v/4)) * top / 2
+			}),
+		},
+		{
+			Class: "encoding",
+			Name:  "codes as values, equal in pairs",
+			Apply: exactly(func(t, d int, _ float64, block int, top float64) float64 {
+				if d%block < 2 {
+					return top
+				}
+				return math.Ldexp(top/4, -((t+d/2)%3)) * direction(d/2)
+			}),
+		},
+		{
+			Class: "scale-layout",
+			Name:  "equal scales",
+			Apply: exactly(func(_, d int, v float64, block int, top float64) float64 {
+				if d%block == 7 {
+					return top
+				}
+				return v
+			}),
+		},
 	}
 }
 

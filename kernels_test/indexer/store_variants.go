@@ -32,7 +32,11 @@ func storeVariants() []bench.Variant {
 			st := plainStore(contract)
 			v.change(&st)
 			name := slug("store-%s-%s", contract, v.name)
-			out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernel(name, "index_key_store", storeKernel(st))})
+			out = append(out, bench.Variant{
+				Name:      name,
+				Contract:  contract,
+				Candidate: bench.FromKernel(name, "index_key_store", storeKernel(st)),
+			})
 		}
 	}
 	return out

@@ -123,30 +123,38 @@ func pagedTwins() []bench.Twin {
 			p.Attrs["num_splits"] = 1.0
 			return was != 1
 		}},
-		{Class: "mask-edge", Name: "every query sees every key of its request", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			longest := longestOf(*p)
-			n := 0
-			for _, l := range longest {
-				n = max(n, l)
-			}
-			for b, l := range longest {
-				if l != n {
-					// requests of other lengths borrow the longest one's pages
-					copyRow(p, b, longest, n)
+		{
+			Class: "mask-edge",
+			Name:  "every query sees every key of its request",
+			Apply: func(_ bench.Gen, p *bench.Problem) bool {
+				longest := longestOf(*p)
+				n := 0
+				for _, l := range longest {
+					n = max(n, l)
 				}
-			}
-			p.Change("context_lens", func(int, float64) float64 { return float64(n) })
-			o := p.Outputs["logits"]
-			o.Shape = []int{o.Shape[0], max(n, 1)}
-			p.Outputs["logits"] = o
-			sealPaged(p)
-			return n > 0
-		}},
+				for b, l := range longest {
+					if l != n {
+						// requests of other lengths borrow the longest one's pages
+						copyRow(p, b, longest, n)
+					}
+				}
+				p.Change("context_lens", func(int, float64) float64 { return float64(n) })
+				o := p.Outputs["logits"]
+				o.Shape = []int{o.Shape[0], max(n, 1)}
+				p.Outputs["logits"] = o
+				sealPaged(p)
+				return n > 0
+			},
+		},
 		{Class: "scale", Name: "keys of scale 1", Apply: equalScales},
-		{Class: "scale-layout", Name: "keys of scale 1 on pages of one token", Apply: func(g bench.Gen, p *bench.Problem) bool {
-			repack(p, 1)
-			return equalScales(g, p)
-		}},
+		{
+			Class: "scale-layout",
+			Name:  "keys of scale 1 on pages of one token",
+			Apply: func(g bench.Gen, p *bench.Problem) bool {
+				repack(p, 1)
+				return equalScales(g, p)
+			},
+		},
 		{Class: "encoding", Name: "channels equal in pairs and scales of 1", Apply: equalPairs},
 		{Class: "layout", Name: "equal head weights", Apply: equalWeights},
 		{Class: "gate", Name: "no negative dot product or weight", Apply: positive},

@@ -45,7 +45,11 @@ func logitKernels(fp8, other style, edits ...edit) map[string]bench.Kernel {
 func logitVariants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name, contract string, fp8, other style) {
-		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, logitKernels(fp8, other))})
+		out = append(out, bench.Variant{
+			Name:      name,
+			Contract:  contract,
+			Candidate: bench.FromKernels(name, logitKernels(fp8, other)),
+		})
 	}
 	plain := func(name string, change func(*style)) {
 		st := style{dot: dotSequential, heads: bench.Sequential}
@@ -73,12 +77,20 @@ func logitVariants() []bench.Variant {
 	for _, h := range []struct {
 		name string
 		add  bench.Summing
-	}{{"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"exact", bench.Wide}, {"lanes-4", bench.Lanes(4, bench.Sequential)}, {"lanes-3", bench.Lanes(3, bench.Sequential)}} {
+	}{
+		{"reversed", bench.Reversed},
+		{"pairwise", bench.Pairwise},
+		{"exact", bench.Wide},
+		{"lanes-4", bench.Lanes(4, bench.Sequential)},
+		{"lanes-3", bench.Lanes(3, bench.Sequential)},
+	} {
 		plain("heads-"+h.name, func(s *style) { s.heads = h.add })
 	}
 	for _, x := range folds {
 		plain("scale-"+x.name, func(s *style) { s.fold = x.fold })
-		plain("scale-"+x.name+"-lanes-8-pairwise", func(s *style) { s.fold, s.dot, s.heads = x.fold, dotLanes(8, bench.Sequential), bench.Pairwise })
+		plain("scale-"+x.name+"-lanes-8-pairwise", func(s *style) {
+			s.fold, s.dot, s.heads = x.fold, dotLanes(8, bench.Sequential), bench.Pairwise
+		})
 	}
 	for _, tile := range []int{1, 7, 64} {
 		plain(slug("tiles-%d", tile), func(s *style) { s.tile = tile })
@@ -97,7 +109,11 @@ var folds = []struct {
 func narrowVariants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name, contract string, fp8, other style) {
-		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, logitKernels(fp8, other))})
+		out = append(out, bench.Variant{
+			Name:      name,
+			Contract:  contract,
+			Candidate: bench.FromKernels(name, logitKernels(fp8, other)),
+		})
 	}
 	for _, contract := range every[1:] {
 		fp8, other := styleOf(contract)
@@ -117,7 +133,12 @@ func narrowVariants() []bench.Variant {
 		for _, x := range []struct {
 			name string
 			dot  dotter
-		}{{"fused", dotFused}, {"native", dotNative(numerics.HopperBF16())}, {"lanes-8", dotLanes(8, bench.Sequential)}, {"exact", dotExact}} {
+		}{
+			{"fused", dotFused},
+			{"native", dotNative(numerics.HopperBF16())},
+			{"lanes-8", dotLanes(8, bench.Sequential)},
+			{"exact", dotExact},
+		} {
 			st := fp8
 			st.dot = x.dot
 			add(contract+"-dot-"+x.name, contract, st, st)

@@ -1,12 +1,12 @@
-// Package inside runs a candidate's kernels inside a model: nano-v4 with single operators answered by a worker, so that a report
-// can say "your indexer keeps 40 of 40 needles".
+// Package inside runs a candidate's kernels inside a model: nano-v4 with single operators answered by a worker, so that
+// a report can say "your indexer keeps 40 of 40 needles".
 //
-// Kernels are written for the sizes of V4-Flash and refuse others, so that nano-v4's operands can be embedded into those
-// sizes (embed.go): zero channels, heads that weigh nothing, sinks of -Inf, lists filled with -1. The operator on the embedded
-// operands gives the operator on the original ones, exactly but for rounding.
+// Kernels are written for the sizes of V4-Flash and refuse others, so that nano-v4's operands can be embedded into
+// those sizes (embed.go): zero channels, heads that weigh nothing, sinks of -Inf, lists filled with -1. The operator on
+// the embedded operands gives the operator on the original ones, exactly but for rounding.
 //
-// Claimed: recall and margins with these kernels in place of the oracles, on nano-v4. Not claimed: what a larger model would
-// lose; nano-v4 recalls through its compressed rows alone.
+// Claimed: recall and margins with these kernels in place of the oracles, on nano-v4. Not claimed: what a larger model
+// would lose; nano-v4 recalls through its compressed rows alone.
 package inside
 
 import (
@@ -23,7 +23,8 @@ type Sizes struct {
 	TopK, Window         int // entries of the two lists, at least what they hold
 }
 
-// Flash are V4-Flash's sizes (config.json: 64 heads of 512, 64 index heads of 128, 4,096 channels, top-k 512, window 128).
+// Flash are V4-Flash's sizes (config.json: 64 heads of 512, 64 index heads of 128, 4,096 channels, top-k 512, window
+// 128).
 func Flash() Sizes {
 	return Sizes{Heads: 64, HeadDim: 512, IndexHeads: 64, IndexDim: 128, Width: 4096, TopK: 512, Window: 128}
 }
@@ -67,8 +68,8 @@ func widen(m oracle.Mat, cols int) oracle.Mat {
 	return out
 }
 
-// attention is the embedding of attention: zero channels before the rotated ones, further heads without queries, whose sink is
-// -Inf. The scale stays the original's.
+// attention is the embedding of attention: zero channels before the rotated ones, further heads without queries, whose
+// sink is -Inf. The scale stays the original's.
 func (s Sizes) attention(in oracle.AttentionInput) (out oracle.AttentionInput, width, heads int) {
 	width, heads = in.Window.Cols, len(in.Sink)
 	dim, all := atLeast(s.HeadDim, width), atLeast(s.Heads, heads)
@@ -119,8 +120,8 @@ func filled(lists [][]int, n int) [][]int {
 	return out
 }
 
-// collapse is the embedding of a hyper-connection: zero channels in every stream. The norm's mean then runs over more of
-// them, so fn shrinks by the root of the ratio and its eps by the ratio; both cancel.
+// collapse is the embedding of a hyper-connection: zero channels in every stream. The norm's mean then runs over more
+// of them, so fn shrinks by the root of the ratio and its eps by the ratio; both cancel.
 func (s Sizes) collapse(x, fn oracle.Mat, cfg oracle.HCConfig) (x2, fn2 oracle.Mat, cfg2 oracle.HCConfig, width int) {
 	width = x.Cols / cfg.Streams
 	wide := atLeast(s.Width, width)

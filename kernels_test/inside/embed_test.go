@@ -8,8 +8,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// lossless is what float64 rounding of the embedded operators may move: they add the same terms and zeros, so 1e-9 of values
-// near 1 is far above it and far below any effect of a wrong embedding.
+// lossless is what float64 rounding of the embedded operators may move: they add the same terms and zeros, so 1e-9 of
+// values near 1 is far above it and far below any effect of a wrong embedding.
 const lossless = 1e-9
 
 func normal(rng *rand.Rand, rows, cols int) oracle.Mat {
@@ -49,14 +49,16 @@ func TestEmbeddingIsLossless(t *testing.T) {
 
 	in := oracle.AttentionInput{
 		Q: normal(rng, 3, 4*64), Positions: []int{5, 6, 7}, Window: normal(rng, 6, 64), WindowStart: 2, WindowSize: 4,
-		Compressed: normal(rng, 4, 64), Selected: [][]int{{0}, {0, 2}, {1, 2, 3}}, Sink: []float64{0.3, -1, 2, 0}, Scale: 0.125,
+		Compressed: normal(rng, 4, 64), Selected: [][]int{{0}, {0, 2}, {1, 2, 3}}, Sink: []float64{0.3, -1, 2, 0},
+		Scale: 0.125,
 	}
 	big, width, heads := s.attention(in)
 	if off := apart(unpad(oracle.Attention(big), width, heads, s.HeadDim), oracle.Attention(in)); off > lossless {
 		t.Errorf("attention differs by %v", off)
 	}
 	window, extra := s.lists(in)
-	if len(window[0]) != s.Window || len(extra[0]) != s.TopK || window[0][3] != 3 || window[0][4] != -1 || extra[2][2] != 3 || extra[2][3] != -1 {
+	if len(window[0]) != s.Window || len(extra[0]) != s.TopK || window[0][3] != 3 || window[0][4] != -1 ||
+		extra[2][2] != 3 || extra[2][3] != -1 {
 		t.Errorf("lists are %v... and %v...", window[0][:6], extra[2][:6])
 	}
 

@@ -26,8 +26,8 @@ func model(t *testing.T) *nano.Model {
 	return m
 }
 
-// A correct kernel inside the model, at nano-v4's sizes and embedded into V4-Flash's, MUST keep every needle with the margins of
-// the exact model; a transposed comb moves them.
+// A correct kernel inside the model, at nano-v4's sizes and embedded into V4-Flash's, MUST keep every needle with the
+// margins of the exact model; a transposed comb moves them.
 func TestKernelsInside(t *testing.T) {
 	m := model(t)
 	want, err := inside.Needles(t.Context(), m, 2, 96, 64, nil)
@@ -67,7 +67,8 @@ func TestKernelsInside(t *testing.T) {
 	}
 }
 
-// A candidate that breaks inside the model MUST be an error, and an operator without a place there one before anything runs.
+// A candidate that breaks inside the model MUST be an error, and an operator without a place there one before anything
+// runs.
 func TestKernelsThatBreak(t *testing.T) {
 	m := model(t)
 	k := inside.NewKernels(t.Context(), bench.FromKernels("none", nil), inside.Sizes{}, bench.F32)

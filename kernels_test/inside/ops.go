@@ -14,8 +14,8 @@ func Replaceable() []string {
 	return []string{"indexer_logits", "topk", "sparse_attention", "mhc_pre", "mhc_post"}
 }
 
-// Kernels are a candidate's kernels in the place of operators. An operator cannot return an error, so that the first one is
-// kept, and everything after it is the oracle's.
+// Kernels are a candidate's kernels in the place of operators. An operator cannot return an error, so that the first
+// one is kept, and everything after it is the oracle's.
 type Kernels struct {
 	ctx   context.Context
 	under bench.Candidate
@@ -30,7 +30,14 @@ type Kernels struct {
 
 // NewKernels makes them. dtype is bench.F32 or bench.BF16.
 func NewKernels(ctx context.Context, under bench.Candidate, sizes Sizes, dtype string) *Kernels {
-	return &Kernels{ctx: ctx, under: under, sizes: sizes, dtype: dtype, calls: map[string]int{}, paths: map[string]string{}}
+	return &Kernels{
+		ctx:   ctx,
+		under: under,
+		sizes: sizes,
+		dtype: dtype,
+		calls: map[string]int{},
+		paths: map[string]string{},
+	}
 }
 
 // Err is the first error of a call.

@@ -18,8 +18,8 @@ type Recall struct {
 // answerTokens is how many tokens an answer may have: five digits, a blank, an end.
 const answerTokens = 10
 
-// Needles asks a model for n needles in prompts of so many tokens, at depths spread evenly, in chunks as an engine does. after
-// is called after each prompt and ends the run with its error.
+// Needles asks a model for n needles in prompts of so many tokens, at depths spread evenly, in chunks as an engine
+// does. after is called after each prompt and ends the run with its error.
 func Needles(ctx context.Context, m *nano.Model, n, tokens, chunk int, after func(done int) error) (Recall, error) {
 	r := Recall{Of: n, Tokens: tokens}
 	text, err := needle.Opticks()
@@ -36,7 +36,12 @@ func Needles(ctx context.Context, m *nano.Model, n, tokens, chunk int, after fun
 		if n > 1 {
 			depth = float64(i) / float64(n-1)
 		}
-		p, err := b.Build(ctx, needle.Spec{Case: fmt.Sprintf("kernels/inside/len-%d/%d", tokens, i), Seed: 1, Length: tokens, Depth: depth})
+		p, err := b.Build(ctx, needle.Spec{
+			Case:   fmt.Sprintf("kernels/inside/len-%d/%d", tokens, i),
+			Seed:   1,
+			Length: tokens,
+			Depth:  depth,
+		})
 		if err != nil {
 			return r, fmt.Errorf("prompt %d of %d tokens cannot be built: %w", i, tokens, err)
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 // indexer answers with indexer_logits over bf16 or fp32 keys, as one sequence.
-func (k *Kernels) indexer(exact func(q, keys, w oracle.Mat, visible []int) oracle.Mat) func(q, keys, w oracle.Mat, visible []int) oracle.Mat {
+func (k *Kernels) indexer(exact func(q, keys, w oracle.Mat, visible []int) oracle.Mat) func(q, keys, w oracle.Mat,
+	visible []int) oracle.Mat {
 	return func(q, keys, w oracle.Mat, visible []int) oracle.Mat {
 		if keys.Rows == 0 {
 			return exact(q, keys, w, visible)
@@ -16,8 +17,9 @@ func (k *Kernels) indexer(exact func(q, keys, w oracle.Mat, visible []int) oracl
 		got, ok := k.call("indexer_logits", phase(q.Rows), bench.Problem{
 			Attrs: bench.Attrs{"clean_logits": true, "max_seqlen_k": 0.0},
 			Operands: map[string]bench.Operand{
-				"q": floats(bench.BF16, q2, q.Rows, heads, dim), "k": floats(bench.BF16, k2, keys.Rows, dim), "weights": floats(bench.F32, w2, q.Rows, heads),
-				"start": bench.Ints(make([]int, q.Rows), q.Rows), "end": bench.Ints(visible, q.Rows),
+				"q": floats(bench.BF16, q2, q.Rows, heads, dim), "k": floats(bench.BF16, k2, keys.Rows, dim),
+				"weights": floats(bench.F32, w2, q.Rows, heads),
+				"start":   bench.Ints(make([]int, q.Rows), q.Rows), "end": bench.Ints(visible, q.Rows),
 			},
 			Outputs: map[string]bench.Output{"logits": bench.Out(bench.F32, q.Rows, keys.Rows)},
 		}, "logits", q.Rows, keys.Rows)
@@ -111,7 +113,8 @@ func (k *Kernels) attention(exact func(oracle.AttentionInput) oracle.Mat) func(o
 }
 
 // collapse answers with mhc_pre.
-func (k *Kernels) collapse(ops oracle.Ops) func(x, fn oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (y, post, comb oracle.Mat) {
+func (k *Kernels) collapse(ops oracle.Ops) func(x, fn oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (y, post,
+	comb oracle.Mat) {
 	return func(x, fn oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (y, post, comb oracle.Mat) {
 		x2, fn2, cfg2, width := k.sizes.collapse(x, fn, cfg)
 		t, n := x.Rows, cfg.Streams
@@ -120,9 +123,12 @@ func (k *Kernels) collapse(ops oracle.Ops) func(x, fn oracle.Mat, scale, base []
 			Attrs: hcAttrs(cfg2),
 			Operands: map[string]bench.Operand{
 				"x": floats(bench.F32, x2, t, n, wide), "fn": floats(bench.F32, fn2, fn.Rows, n*wide),
-				"scale": bench.Floats(bench.F32, append([]float64(nil), scale...), len(scale)), "base": bench.Floats(bench.F32, append([]float64(nil), base...), len(base)),
+				"scale": bench.Floats(bench.F32, append([]float64(nil), scale...), len(scale)),
+				"base":  bench.Floats(bench.F32, append([]float64(nil), base...), len(base)),
 			},
-			Outputs: map[string]bench.Output{"y": bench.Out(bench.F32, t, wide), "post": bench.Out(bench.F32, t, n), "comb": bench.Out(bench.F32, t, n, n)},
+			Outputs: map[string]bench.Output{
+				"y": bench.Out(bench.F32, t, wide), "post": bench.Out(bench.F32, t, n), "comb": bench.Out(bench.F32, t, n, n),
+			},
 		})
 		if !ok {
 			pre, post, comb := ops.HCSplit(ops.HCMix(x, fn, cfg.NormEps), scale, base, cfg)
@@ -134,7 +140,8 @@ func (k *Kernels) collapse(ops oracle.Ops) func(x, fn oracle.Mat, scale, base []
 }
 
 // spread answers with mhc_post.
-func (k *Kernels) spread(exact func(f, post, comb, x oracle.Mat) oracle.Mat) func(f, post, comb, x oracle.Mat) oracle.Mat {
+func (k *Kernels) spread(exact func(f, post, comb, x oracle.Mat) oracle.Mat) func(f, post, comb,
+	x oracle.Mat) oracle.Mat {
 	return func(f, post, comb, x oracle.Mat) oracle.Mat {
 		n, width := post.Cols, f.Cols
 		wide := atLeast(k.sizes.Width, width)
@@ -154,5 +161,10 @@ func (k *Kernels) spread(exact func(f, post, comb, x oracle.Mat) oracle.Mat) fun
 }
 
 func hcAttrs(cfg oracle.HCConfig) bench.Attrs {
-	return bench.Attrs{"hc_mult": float64(cfg.Streams), "sinkhorn_iterations": float64(cfg.Iterations), "hc_eps": cfg.Eps, "norm_eps": cfg.NormEps}
+	return bench.Attrs{
+		"hc_mult":             float64(cfg.Streams),
+		"sinkhorn_iterations": float64(cfg.Iterations),
+		"hc_eps":              cfg.Eps,
+		"norm_eps":            cfg.NormEps,
+	}
 }

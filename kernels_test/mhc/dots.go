@@ -27,8 +27,8 @@ func Reversed(x, w []float64) float64 {
 	return float64(s)
 }
 
-// Fused rounds once for a product and its sum, as fused multiply-add does. The product is exact in float64; the rare double
-// rounding of the sum stays within the one rounding of 2^-24 that is counted.
+// Fused rounds once for a product and its sum, as fused multiply-add does. The product is exact in float64; the rare
+// double rounding of the sum stays within the one rounding of 2^-24 that is counted.
 func Fused(x, w []float64) float64 {
 	var s float32
 	for i, v := range x {
@@ -71,7 +71,8 @@ func SplitK(n int, inner Dot) Dot {
 	}
 }
 
-// Lanes keeps n running sums, element i in lane i mod n, as threads or vector registers do, and adds the lanes as a tree.
+// Lanes keeps n running sums, element i in lane i mod n, as threads or vector registers do, and adds the lanes as a
+// tree.
 func Lanes(n int) Dot {
 	return func(x, w []float64) float64 {
 		lanes := make([]float32, n)

@@ -20,7 +20,13 @@ func TestDotsAgreeWithTheAccumulators(t *testing.T) {
 		{"sequential", mhc.Sequential, numerics.Accumulator{Result: 23, Order: numerics.Sequential}},
 		{"pairwise", mhc.Pairwise, numerics.Accumulator{Result: 23, Order: numerics.Pairwise}},
 		{"blocked-32", mhc.Blocked(32, mhc.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Blocked, Chunk: 32}},
-		{"split-4", mhc.SplitK(4, mhc.Sequential), numerics.Accumulator{Result: 23, Order: numerics.Sequential, Splits: []numerics.Split{{K: 500, Size: 128}}}},
+		{
+			"split-4", mhc.SplitK(4, mhc.Sequential), numerics.Accumulator{
+				Result: 23,
+				Order:  numerics.Sequential,
+				Splits: []numerics.Split{{K: 500, Size: 128}},
+			},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 50 {
@@ -33,13 +39,15 @@ func TestDotsAgreeWithTheAccumulators(t *testing.T) {
 	}
 }
 
-// Every order MUST give an exactly representable sum exactly, at lengths around its blocks and lanes, and lie within the
-// a-priori bound of any order on Gaussian data.
+// Every order MUST give an exactly representable sum exactly, at lengths around its blocks and lanes, and lie within
+// the a-priori bound of any order on Gaussian data.
 func TestDotsAddEveryProductOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for name, dot := range map[string]mhc.Dot{
-		"sequential": mhc.Sequential, "reversed": mhc.Reversed, "fused": mhc.Fused, "pairwise": mhc.Pairwise, "exact": mhc.Exact,
-		"blocked-8": mhc.Blocked(8, mhc.Pairwise), "split-3": mhc.SplitK(3, mhc.Reversed), "split-7": mhc.SplitK(7, mhc.Sequential),
+		"sequential": mhc.Sequential, "reversed": mhc.Reversed, "fused": mhc.Fused, "pairwise": mhc.Pairwise,
+		"exact":     mhc.Exact,
+		"blocked-8": mhc.Blocked(8, mhc.Pairwise), "split-3": mhc.SplitK(3, mhc.Reversed),
+		"split-7": mhc.SplitK(7, mhc.Sequential),
 		"lanes-8": mhc.Lanes(8), "lanes-6": mhc.Lanes(6), "lanes-1": mhc.Lanes(1),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// expect derives want and bounds of every output of a case from its dense operands, in the order in which they are judged.
+// expect derives want and bounds of every output of a case from its dense operands, in the order in which they are
+// judged.
 func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	in := map[string]oracle.Mat{}
 	for name, o := range p.Operands {
@@ -54,7 +55,9 @@ func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 }
 
 var axes = map[string][]string{
-	"y": {"token", "channel"}, "post": {"token", "stream"}, "comb": {"token", "from", "to"}, "out": {"token", "stream", "channel"},
+	"y": {"token", "channel"}, "post": {"token", "stream"}, "comb": {"token", "from", "to"}, "out": {
+		"token", "stream", "channel",
+	},
 }
 
 var derivations = map[string]func(contract string) string{
@@ -81,8 +84,8 @@ type bounder struct {
 	in  map[string]oracle.Mat
 }
 
-// norms is 1/sqrt(mean(v²)+eps) per token. The certain form admits every order of the sum of squares; the sharper one takes
-// the martingale bound of that sum, at half of the case's risk.
+// norms is 1/sqrt(mean(v²)+eps) per token. The certain form admits every order of the sum of squares; the sharper one
+// takes the martingale bound of that sum, at half of the case's risk.
 func (b bounder) norms(sharper bool) []numerics.Tracked {
 	x := b.in["x"]
 	lambda := numerics.Lambda(max(x.Rows, 1), bench.Alpha/2)
@@ -174,12 +177,13 @@ func (b bounder) spread() map[string][]numerics.Tracked {
 	return map[string][]numerics.Tracked{"out": out}
 }
 
-// columnSums judges the sums of comb's columns. The last step divides a column by its sum s plus eps, so that its sum is
-// s/(s+eps): errors of the logits reach it only through eps, and a missing eps of 1e-6 stands out from 3e-7 of rounding, which
-// it does not in a single element. A row has no such bound: the column step after it undoes what is common to the row.
+// columnSums judges the sums of comb's columns. The last step divides a column by its sum s plus eps, so that its sum
+// is s/(s+eps): errors of the logits reach it only through eps, and a missing eps of 1e-6 stands out from 3e-7 of
+// rounding, which it does not in a single element. A row has no such bound: the column step after it undoes what is
+// common to the row.
 //
-// With a relative error d of the elements before the last step, s/(s+eps) moves by at most d·eps/s; d is taken as four times
-// the largest of the result's, and s, near 1, as at least one half.
+// With a relative error d of the elements before the last step, s/(s+eps) moves by at most d·eps/s; d is taken as four
+// times the largest of the result's, and s, near 1, as at least one half.
 func (b bounder) columnSums(comb oracle.Mat, tracked []numerics.Tracked) bench.Expected {
 	n := b.cfg.Streams
 	sums := func(v []float64) []float64 {

@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// FromOps makes a candidate of an oracle.Ops: the way in which recipes, catalogued faults and the float64 oracles themselves
-// become candidates. Results are rounded to float32 where they are stored.
+// FromOps makes a candidate of an oracle.Ops: the way in which recipes, catalogued faults and the float64 oracles
+// themselves become candidates. Results are rounded to float32 where they are stored.
 func FromOps(name string, ops oracle.Ops) bench.Candidate {
 	kernels := map[string]bench.Kernel{}
 	for _, op := range every {
@@ -29,7 +29,9 @@ func FromOps(name string, ops oracle.Ops) bench.Candidate {
 }
 
 var operands = map[string][]string{
-	"mhc_pre": {"x", "fn", "scale", "base"}, "mhc_post": {"f", "post", "comb", "x"}, "mhc_head": {"x", "fn", "scale", "base"},
+	"mhc_pre": {"x", "fn", "scale", "base"}, "mhc_post": {"f", "post", "comb", "x"}, "mhc_head": {
+		"x", "fn", "scale", "base",
+	},
 }
 
 // evaluate runs one operator on dense operands:
@@ -50,7 +52,9 @@ func evaluate(ops oracle.Ops, op string, attrs bench.Attrs, in map[string]oracle
 		return map[string]oracle.Mat{"out": ops.HCPost(in["f"], in["post"], in["comb"], in["x"])}, nil
 	case "mhc_head":
 		mixes := ops.HCMix(in["x"], in["fn"], cfg.NormEps)
-		return map[string]oracle.Mat{"y": ops.HCPre(in["x"], ops.HCHead(mixes, in["scale"].Data[0], in["base"].Data, cfg.Eps))}, nil
+		return map[string]oracle.Mat{
+			"y": ops.HCPre(in["x"], ops.HCHead(mixes, in["scale"].Data[0], in["base"].Data, cfg.Eps)),
+		}, nil
 	}
 	return nil, fmt.Errorf("operator %q: %w; mhc_pre, mhc_post and mhc_head are", op, bench.ErrUnsupported)
 }

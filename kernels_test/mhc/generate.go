@@ -25,7 +25,9 @@ func (g gen) pre() bench.Problem {
 	t, n, c := g.tokens, g.streams, g.width
 	m := (2 + n) * n
 	return bench.Problem{
-		Attrs: g.attrs(), Outputs: map[string]bench.Output{"y": bench.Out(bench.F32, t, c), "post": bench.Out(bench.F32, t, n), "comb": bench.Out(bench.F32, t, n, n)},
+		Attrs: g.attrs(), Outputs: map[string]bench.Output{
+			"y": bench.Out(bench.F32, t, c), "post": bench.Out(bench.F32, t, n), "comb": bench.Out(bench.F32, t, n, n),
+		},
 		Operands: map[string]bench.Operand{
 			"x":     bench.Floats(bench.F32, g.Normal(t*n*c, 1), t, n, c),
 			"fn":    bench.Floats(bench.F32, g.Normal(m*n*c, 1/math.Sqrt(float64(n*c))), m, n*c),
@@ -49,7 +51,8 @@ func (g gen) head() bench.Problem {
 	}
 }
 
-// post draws the inputs of mhc_post: gates in (0, 2), comb as a Sinkhorn result of Gaussian logits, which is not symmetric.
+// post draws the inputs of mhc_post: gates in (0, 2), comb as a Sinkhorn result of Gaussian logits, which is not
+// symmetric.
 func (g gen) post() bench.Problem {
 	t, n, c := g.tokens, g.streams, g.width
 	return bench.Problem{

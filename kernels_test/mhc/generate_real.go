@@ -68,7 +68,8 @@ func (g gen) gateBase(p problem, pre, post float32) {
 // real replaces the operands by nano-v4's: the weights of one hyper-connection and the first tokens of the states that
 // entered it in a recorded forward pass of the Hugging Face implementation (fixtures/nano-v4/hf_trace_067.safetensors).
 //
-// operands maps an operand to a tensor; a name with "trace:" in front is a recorded activation, cut to the case's tokens.
+// operands maps an operand to a tensor; a name with "trace:" in front is a recorded activation, cut to the case's
+// tokens.
 func (g gen) real(p problem, operands map[string]string) error {
 	for name, tensor := range operands {
 		file := "nano-v4/model.safetensors"
@@ -85,7 +86,8 @@ func (g gen) real(p problem, operands map[string]string) error {
 			values = values[:len(o.Values)]
 		}
 		if len(values) != len(o.Values) {
-			return fmt.Errorf("%s: tensor %q has %d values, operand %q of shape %v needs %d", file, tensor, len(values), name, o.Shape, len(o.Values))
+			return fmt.Errorf("%s: tensor %q has %d values, operand %q of shape %v needs %d", file, tensor, len(values), name,
+				o.Shape, len(o.Values))
 		}
 		o.Values = values
 		p.Operands[name] = o

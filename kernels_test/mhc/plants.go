@@ -54,13 +54,14 @@ var (
 	every  = []string{"mhc_pre", "mhc_post", "mhc_head"}
 )
 
-// plants lists the faults: those of the catalogue that concern hyper-connections, those of this package's operators that the
-// catalogue lumps together or lacks, faults of memory, and arithmetic that is not what was declared.
+// plants lists the faults: those of the catalogue that concern hyper-connections, those of this package's operators
+// that the catalogue lumps together or lacks, faults of memory, and arithmetic that is not what was declared.
 func plants() []bench.Plant {
 	var out []bench.Plant
 	for _, p := range slices.Concat(catalogued(), operatorPlants, sinkhornPlants, memoryPlants, contractPlants) {
 		out = append(out, bench.Plant{
-			Name: p.Name, Effect: p.Effect, Origin: p.Origin, Row: p.Row, Class: p.Class, On: p.On, Declared: p.Declared, Build: p.build,
+			Name: p.Name, Effect: p.Effect, Origin: p.Origin, Row: p.Row, Class: p.Class, On: p.On, Declared: p.Declared,
+			Build: p.build,
 		})
 	}
 	return out
@@ -79,13 +80,24 @@ func catalogued() []plant {
 		{"hc-reads-past-end", "unread-memory", mixing},
 	} {
 		if f, err := faults.Lookup(row.name); err == nil {
-			out = append(out, plant{Name: f.Name, Effect: f.Effect, Origin: f.Origin, Class: row.class, On: row.on, Apply: f.Apply})
+			out = append(out, plant{
+				Name:   f.Name,
+				Effect: f.Effect,
+				Origin: f.Origin,
+				Class:  row.class,
+				On:     row.on,
+				Apply:  f.Apply,
+			})
 		}
 	}
 	for _, row := range []struct {
 		id, name string
 		on       []string
-	}{{"H1", "hc-norm-sqrt2", mixing}, {"H3", "sinkhorn-exp-without-eps", splits}, {"H4", "sinkhorn-in-log-space", splits}} {
+	}{
+		{"H1", "hc-norm-sqrt2", mixing},
+		{"H3", "sinkhorn-exp-without-eps", splits},
+		{"H4", "sinkhorn-in-log-space", splits},
+	} {
 		if f, err := faults.Lookup(row.name); err == nil {
 			out = append(out, fromRow(row.id, plant{On: row.on, Apply: f.Apply}))
 		}
@@ -105,23 +117,28 @@ func fromRow(id string, p plant) plant {
 var contractPlants = []plant{
 	fromRow("A6", plant{On: mixing, Declared: []string{"fp32"}, Runs: built("bf16")}),
 	{
-		Name: "tf32-declared-fp32", Class: "accumulation", Effect: "the mixing GEMM runs in TF32 and is declared fp32", Origin: "E4: TF32 is the production default",
-		On: mixing, Declared: []string{"fp32"}, Runs: built("tf32-rn"),
+		Name: "tf32-declared-fp32", Class: "accumulation", Effect: "the mixing GEMM runs in TF32 and is declared fp32",
+		Origin: "E4: TF32 is the production default",
+		On:     mixing, Declared: []string{"fp32"}, Runs: built("tf32-rn"),
 	},
 	{
-		Name: "bf16-declared-tf32-rn", Class: "accumulation", Effect: "the mixing GEMM runs in bf16 and is declared TF32", Origin: "A6",
-		On: mixing, Declared: []string{"tf32-rn"}, Runs: built("bf16"),
+		Name: "bf16-declared-tf32-rn", Class: "accumulation", Effect: "the mixing GEMM runs in bf16 and is declared TF32",
+		Origin: "A6",
+		On:     mixing, Declared: []string{"tf32-rn"}, Runs: built("bf16"),
 	},
 	{
-		Name: "tf32-rz-declared-tf32-rn", Class: "accumulation", Effect: "operands are truncated to TF32 where rounding to nearest is declared", Origin: "raw fp32 bits fed to a TF32 unit",
+		Name: "tf32-rz-declared-tf32-rn", Class: "accumulation", Effect: "operands are truncated to TF32 where rounding to " +
+			"nearest is declared", Origin: "raw fp32 bits fed to a TF32 unit",
 		On: mixing, Declared: []string{"tf32-rn"}, Runs: reading(numerics.MHCTF32(), format.RZ),
 	},
 	{
-		Name: "bf16-rz-declared-bf16", Class: "accumulation", Effect: "operands are truncated to bf16 where rounding to nearest is declared", Origin: "bf16 by dropping the low half of the word",
+		Name: "bf16-rz-declared-bf16", Class: "accumulation", Effect: "operands are truncated to bf16 where rounding to " +
+			"nearest is declared", Origin: "bf16 by dropping the low half of the word",
 		On: mixing, Declared: []string{"bf16"}, Runs: reading(numerics.MHCBF16(), format.RZ),
 	},
 	{
-		Name: "tf32-rna-declared-tf32-rn", Class: "accumulation", Effect: "ties go away from zero in TF32 where ties to even are declared", Origin: "TileKernels adds 0x1000 to the bits (docs/sources.md, mHC)",
+		Name: "tf32-rna-declared-tf32-rn", Class: "accumulation", Effect: "ties go away from zero in TF32 where ties to " +
+			"even are declared", Origin: "TileKernels adds 0x1000 to the bits (docs/sources.md, mHC)",
 		On: mixing, Declared: []string{"tf32-rn"}, Runs: reading(numerics.MHCTF32(), format.RNA),
 	},
 }

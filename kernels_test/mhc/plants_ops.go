@@ -17,7 +17,8 @@ func around(change func(exact splitter) splitter) func(oracle.Ops) oracle.Ops {
 // operatorPlants are small variants of the operators.
 var operatorPlants = []plant{
 	{
-		Name: "pre-eps-missing", Class: "eps", Effect: "the gate before the sublayer lacks its eps; Sinkhorn keeps it", Origin: "eps missing on pre: the first revision in huggingface/transformers", On: mixing,
+		Name: "pre-eps-missing", Class: "eps", Effect: "the gate before the sublayer lacks its eps; Sinkhorn keeps it",
+		Origin: "eps missing on pre: the first revision in huggingface/transformers", On: mixing,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact, head := ops.HCSplit, ops.HCHead
 			ops.HCSplit = func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
@@ -33,7 +34,8 @@ var operatorPlants = []plant{
 		},
 	},
 	{
-		Name: "sinkhorn-eps-missing", Class: "eps", Effect: "the softmax and the Sinkhorn steps lack their eps; the gate keeps it", Origin: "H3, H4: implementations differ in eps", On: splits,
+		Name: "sinkhorn-eps-missing", Class: "eps", Effect: "the softmax and the Sinkhorn steps lack their eps; the gate " +
+			"keeps it", Origin: "H3, H4: implementations differ in eps", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, post, _ = exact(m, scale, base, cfg)
@@ -44,7 +46,8 @@ var operatorPlants = []plant{
 		}),
 	},
 	{
-		Name: "norm-eps-missing", Class: "eps", Effect: "the norm of the mixes has no eps", Origin: "eps dropped in a fused norm", On: mixing,
+		Name: "norm-eps-missing", Class: "eps", Effect: "the norm of the mixes has no eps",
+		Origin: "eps dropped in a fused norm", On: mixing,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact := ops.HCMix
 			ops.HCMix = func(v, fn oracle.Mat, _ float64) oracle.Mat { return exact(v, fn, 0) }
@@ -52,7 +55,8 @@ var operatorPlants = []plant{
 		},
 	},
 	{
-		Name: "eps-on-post", Class: "eps", Effect: "the gate after the sublayer has an eps, too", Origin: "E3; huggingface/transformers first revision", On: splits,
+		Name: "eps-on-post", Class: "eps", Effect: "the gate after the sublayer has an eps, too",
+		Origin: "E3; huggingface/transformers first revision", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, post, comb = exact(m, scale, base, cfg)
@@ -64,7 +68,8 @@ var operatorPlants = []plant{
 		}),
 	},
 	{
-		Name: "post-factor-2-missing", Class: "scale", Effect: "the gate after the sublayer is a plain sigmoid", Origin: "E2; huggingface/transformers first revision", On: splits,
+		Name: "post-factor-2-missing", Class: "scale", Effect: "the gate after the sublayer is a plain sigmoid",
+		Origin: "E2; huggingface/transformers first revision", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, post, comb = exact(m, scale, base, cfg)
@@ -76,7 +81,8 @@ var operatorPlants = []plant{
 		}),
 	},
 	{
-		Name: "sinkhorn-row-last", Class: "variant", Effect: "a row step follows the last column step", Origin: "E2, H3: order of steps", On: splits,
+		Name: "sinkhorn-row-last", Class: "variant", Effect: "a row step follows the last column step",
+		Origin: "E2, H3: order of steps", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, post, comb = exact(m, scale, base, cfg)
@@ -88,7 +94,8 @@ var operatorPlants = []plant{
 		}),
 	},
 	{
-		Name: "scales-swapped", Class: "scale", Effect: "the scales of pre and post are swapped", Origin: "parameter order", On: splits,
+		Name: "scales-swapped", Class: "scale", Effect: "the scales of pre and post are swapped", Origin: "parameter order",
+		On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				return exact(m, []float64{scale[1], scale[0], scale[2]}, base, cfg)
@@ -109,7 +116,8 @@ var operatorPlants = []plant{
 		},
 	},
 	{
-		Name: "gate-by-tanh", Class: "gate", Effect: "the sigmoid is (1 + tanh(x/2))/2 in fp32, which cancels where the gate is closed", Origin: "fast-math sigmoids", On: mixing,
+		Name: "gate-by-tanh", Class: "gate", Effect: "the sigmoid is (1 + tanh(x/2))/2 in fp32, which cancels where the " +
+			"gate is closed", Origin: "fast-math sigmoids", On: mixing,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact, head := ops.HCSplit, ops.HCHead
 			ops.HCSplit = func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
@@ -127,7 +135,8 @@ var operatorPlants = []plant{
 		},
 	},
 	{
-		Name: "streams-interleaved", Class: "layout", Effect: "x is read channel-major, [C, n] in place of [n, C]", Origin: "layout of the residual", On: spread,
+		Name: "streams-interleaved", Class: "layout", Effect: "x is read channel-major, [C, n] in place of [n, C]",
+		Origin: "layout of the residual", On: spread,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact := ops.HCPost
 			ops.HCPost = func(f, post, comb, x oracle.Mat) oracle.Mat {
@@ -145,7 +154,8 @@ var operatorPlants = []plant{
 		},
 	},
 	{
-		Name: "post-gate-dropped", Class: "gate", Effect: "the sublayer's output is added without its gate", Origin: "plain residual in place of a hyper-connection", On: spread,
+		Name: "post-gate-dropped", Class: "gate", Effect: "the sublayer's output is added without its gate",
+		Origin: "plain residual in place of a hyper-connection", On: spread,
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact := ops.HCPost
 			ops.HCPost = func(f, post, comb, x oracle.Mat) oracle.Mat {

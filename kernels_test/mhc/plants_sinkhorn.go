@@ -6,11 +6,12 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// sinkhornPlants are the published variants of Sinkhorn that are faults under the contract of V4's reference, and a width
-// written into a kernel.
+// sinkhornPlants are the published variants of Sinkhorn that are faults under the contract of V4's reference, and a
+// width written into a kernel.
 var sinkhornPlants = []plant{
 	{
-		Name: "sinkhorn-10-iterations", Class: "variant", Effect: "Sinkhorn runs 10 iterations in place of 20", Origin: "H4: a default of another library", On: splits,
+		Name: "sinkhorn-10-iterations", Class: "variant", Effect: "Sinkhorn runs 10 iterations in place of 20",
+		Origin: "H4: a default of another library", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				cfg.Iterations = 10
@@ -19,7 +20,8 @@ var sinkhornPlants = []plant{
 		}),
 	},
 	{
-		Name: "sinkhorn-sigmoid-start", Class: "variant", Effect: "Sinkhorn starts from sigmoids in place of a softmax over rows", Origin: "E2; huggingface/transformers first revision", On: splits,
+		Name: "sinkhorn-sigmoid-start", Class: "variant", Effect: "Sinkhorn starts from sigmoids in place of a softmax " +
+			"over rows", Origin: "E2; huggingface/transformers first revision", On: splits,
 		Apply: startedBy(func(row []float64) {
 			for i, v := range row {
 				row[i] = 1 / (1 + math.Exp(-v))
@@ -27,7 +29,8 @@ var sinkhornPlants = []plant{
 		}),
 	},
 	{
-		Name: "post-rows-at-4", Class: "layout", Effect: "the rows of post are looked for at 4, where they start for hc_mult 4 only", Origin: "a width compiled in", On: splits,
+		Name: "post-rows-at-4", Class: "layout", Effect: "the rows of post are looked for at 4, where they start for " +
+			"hc_mult 4 only", Origin: "a width compiled in", On: splits,
 		Apply: around(func(exact splitter) splitter {
 			return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {
 				pre, _, comb = exact(m, scale, base, cfg)
@@ -42,8 +45,8 @@ var sinkhornPlants = []plant{
 	},
 }
 
-// startedBy replaces the softmax that Sinkhorn starts with; what follows is the reference's: eps, a column step, then row
-// and column steps.
+// startedBy replaces the softmax that Sinkhorn starts with; what follows is the reference's: eps, a column step, then
+// row and column steps.
 func startedBy(start func(row []float64)) func(oracle.Ops) oracle.Ops {
 	return around(func(exact splitter) splitter {
 		return func(m oracle.Mat, scale, base []float64, cfg oracle.HCConfig) (pre, post, comb oracle.Mat) {

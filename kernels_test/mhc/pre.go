@@ -5,64 +5,142 @@ import "github.com/assay-suite/assay/kernels_test/bench"
 // The collapse before a sublayer: mixing GEMM, norm, gates, Sinkhorn, weighted sum (docs/sources.md, mHC).
 var mhcPre = bench.Family{
 	Op: "mhc_pre", Slug: "mhc-pre",
-	Claim: "y, post and comb MUST lie within what the declared contract of the mixing GEMM allows after norm, gates and Sinkhorn in fp32, and follow from the operands alone",
-	Draw:  drawn(gen.pre), Expect: expect, Doc: mhcPreDoc, Contracts: mhcPreContracts, Twins: mixTwins,
+	Claim: "y, post and comb MUST lie within what the declared contract of the mixing GEMM allows after norm, gates and " +
+		"Sinkhorn in fp32, and follow from the operands alone",
+	Draw: drawn(gen.pre), Expect: expect, Doc: mhcPreDoc, Contracts: mhcPreContracts, Twins: mixTwins,
 	Kases: []bench.Kase{
 		{
 			ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Catches: []string{"E6 sgl-project/sglang#39664"},
 			Shapes: nano(0, 1, 2, 63, 64, 65, 67),
 		},
 		{
-			ID: "unit-scale", Why: "the baseline, at every width and stream count", Catches: []string{"H1 vllm-project/vllm#56342"},
+			ID: "unit-scale", Why: "the baseline, at every width and stream count", Catches: []string{
+				"H1 vllm-project/vllm#56342",
+			},
 			Shapes: concat(nano(4), flash(2), twoStreams(5)),
 		},
 		{ID: "small-scale", Why: "norm and GEMM scale together", Shapes: nano(4), Change: edit(scaleX(0.02))},
 		{ID: "large-scale", Why: "residuals of late layers", Shapes: concat(nano(4), flash(1)), Change: edit(scaleX(50))},
 		{
-			ID: "coherent-sign", Why: "no cancellation: a truncating or short accumulator shows its bias", Catches: []string{"A6"},
-			Shapes: concat(nano(4), flash(2)), Change: edit(coherent),
+			ID: "coherent-sign", Why: "no cancellation: a truncating or short accumulator shows its bias",
+			Catches: []string{"A6"},
+			Shapes:  concat(nano(4), flash(2)), Change: edit(coherent),
 		},
-		{ID: "outlier-channel", Why: "one channel a thousand times the others carries the norm", Shapes: concat(nano(4), twoStreams(3)), Change: edit(outlier)},
 		{
-			ID: "tiny-norms", Why: "rows from 1e-5 to 1e-2, where the eps of the norm is most of its sum", Catches: []string{"missing norm eps"},
-			Shapes: concat(nano(6), twoStreams(4)), Change: edit(func(g gen, p problem) error { g.rowScales(p, -5, -2); return nil }),
+			ID:     "outlier-channel",
+			Why:    "one channel a thousand times the others carries the norm",
+			Shapes: concat(nano(4), twoStreams(3)),
+			Change: edit(outlier),
 		},
-		{ID: "vanishing-rows", Why: "1e-30: squares underflow, eps alone is left", Shapes: nano(3), Change: edit(scaleX(1e-30))},
-		{ID: "zero-rows", Why: "a row of zeros beside real ones", Catches: []string{"missing norm eps"}, Shapes: nano(4), Change: edit(zeroRows)},
 		{
-			ID: "gates-low", Why: "sigmoid is 2e-9, so pre is its eps and an eps on post is gross", Catches: []string{"E3 eps on the wrong gate"},
+			ID: "tiny-norms", Why: "rows from 1e-5 to 1e-2, where the eps of the norm is most of its sum",
+			Catches: []string{"missing norm eps"},
+			Shapes:  concat(nano(6), twoStreams(4)), Change: edit(func(g gen, p problem) error {
+				g.rowScales(p, -5, -2)
+				return nil
+			}),
+		},
+		{
+			ID:     "vanishing-rows",
+			Why:    "1e-30: squares underflow, eps alone is left",
+			Shapes: nano(3),
+			Change: edit(scaleX(1e-30)),
+		},
+		{
+			ID:      "zero-rows",
+			Why:     "a row of zeros beside real ones",
+			Catches: []string{"missing norm eps"},
+			Shapes:  nano(4),
+			Change:  edit(zeroRows),
+		},
+		{
+			ID: "gates-low", Why: "sigmoid is 2e-9, so pre is its eps and an eps on post is gross", Catches: []string{
+				"E3 eps on the wrong gate",
+			},
 			Shapes: concat(nano(4), twoStreams(3)), Change: edit(gates(-20, -20)),
 		},
-		{ID: "gates-high", Why: "pre is 1 + eps, post is 2", Catches: []string{"E2 post without its factor 2"}, Shapes: nano(4), Change: edit(gates(20, 20))},
-		{ID: "gates-apart", Why: "pre low and post high: which rows of fn belong to which gate", Shapes: nano(4), Change: edit(gates(-9, 9))},
-		{ID: "near-identity-comb", Why: "what trained models have: streams stay apart", Shapes: concat(nano(4), twoStreams(3)), Change: edit(nearIdentity)},
+		{
+			ID:      "gates-high",
+			Why:     "pre is 1 + eps, post is 2",
+			Catches: []string{"E2 post without its factor 2"},
+			Shapes:  nano(4),
+			Change:  edit(gates(20, 20)),
+		},
+		{
+			ID:     "gates-apart",
+			Why:    "pre low and post high: which rows of fn belong to which gate",
+			Shapes: nano(4),
+			Change: edit(gates(-9, 9)),
+		},
+		{
+			ID:     "near-identity-comb",
+			Why:    "what trained models have: streams stay apart",
+			Shapes: concat(nano(4), twoStreams(3)),
+			Change: edit(nearIdentity),
+		},
 		{
 			ID: "large-logits", Why: "logits of ±30: most softmax entries are the eps alone", Catches: []string{"H4"},
 			Shapes: concat(nano(4), twoStreams(4)), Change: edit(largeLogits),
 		},
 		{
-			ID: "slow-sinkhorn", Why: "all rows want one column: far from converged after 20 steps", Catches: []string{"H3 NVIDIA/Megatron-LM#5106"},
+			ID: "slow-sinkhorn", Why: "all rows want one column: far from converged after 20 steps", Catches: []string{
+				"H3 NVIDIA/Megatron-LM#5106",
+			},
 			Shapes: concat(nano(4), twoStreams(4)), Change: edit(oneColumn),
 		},
-		{ID: "uniform-comb", Why: "no mixes, equal logits: every column sums to 1 - 1e-6, seen without any input error", Shapes: nano(2), Change: edit(uniform)},
-		{ID: "padded-x", Why: "row stride longer than a row, as in a sliced buffer", Catches: []string{"over-read of a padded tail"}, Shapes: nano(5), Layout: map[string]bench.Layout{"x": {Gap: 64}}},
-		{ID: "odd-gap-x", Why: "a gap and a start that no vector width divides", Shapes: nano(3), Layout: map[string]bench.Layout{"x": {Lead: 5, Gap: 3}}},
 		{
-			ID: "rows-beyond-x", Why: "the buffer holds more rows than the batch has tokens", Catches: []string{"rows of a partial tile"},
+			ID:     "uniform-comb",
+			Why:    "no mixes, equal logits: every column sums to 1 - 1e-6, seen without any input error",
+			Shapes: nano(2),
+			Change: edit(uniform),
+		},
+		{
+			ID:      "padded-x",
+			Why:     "row stride longer than a row, as in a sliced buffer",
+			Catches: []string{"over-read of a padded tail"},
+			Shapes:  nano(5),
+			Layout:  map[string]bench.Layout{"x": {Gap: 64}},
+		},
+		{
+			ID:     "odd-gap-x",
+			Why:    "a gap and a start that no vector width divides",
+			Shapes: nano(3),
+			Layout: map[string]bench.Layout{"x": {Lead: 5, Gap: 3}},
+		},
+		{
+			ID: "rows-beyond-x", Why: "the buffer holds more rows than the batch has tokens", Catches: []string{
+				"rows of a partial tile",
+			},
 			Shapes: concat(nano(5, 65)), Layout: map[string]bench.Layout{"x": {Tail: 64 * 512}},
 		},
-		{ID: "padded-fn", Why: "weights sliced out of a wider tensor", Shapes: nano(4), Layout: map[string]bench.Layout{"fn": {Gap: 128, Tail: 8 * 640}}},
-		{ID: "padded-vectors", Why: "scale and base inside a packed parameter buffer", Shapes: nano(3), Layout: map[string]bench.Layout{"scale": {Lead: 1, Tail: 5}, "base": {Lead: 3, Tail: 8}}},
+		{
+			ID:     "padded-fn",
+			Why:    "weights sliced out of a wider tensor",
+			Shapes: nano(4),
+			Layout: map[string]bench.Layout{"fn": {Gap: 128, Tail: 8 * 640}},
+		},
+		{
+			ID:     "padded-vectors",
+			Why:    "scale and base inside a packed parameter buffer",
+			Shapes: nano(3),
+			Layout: map[string]bench.Layout{"scale": {Lead: 1, Tail: 5}, "base": {Lead: 3, Tail: 8}},
+		},
 		{
 			ID: "padded-two-streams", Why: "hc_mult 2 in a buffer made for 4", Catches: []string{"hc_mult compiled in"},
-			Shapes: twoStreams(4), Layout: map[string]bench.Layout{"x": {Gap: 256}, "fn": {Gap: 256, Tail: 16 * 512}, "base": {Tail: 16}},
+			Shapes: twoStreams(4), Layout: map[string]bench.Layout{
+				"x":    {Gap: 256},
+				"fn":   {Gap: 256, Tail: 16 * 512},
+				"base": {Tail: 16},
+			},
 		},
 		{
 			ID: "nano-v4-attn", Why: "trained weights and the states of a real forward pass", Shapes: nano(8),
 			Change: edit(realPre("model.layers.2.hc_attn_", "model.layers.2.attn_hc.in.0")),
 		},
 		{
-			ID: "nano-v4-ffn", Why: "trained weights and states, last layer", Shapes: nano(8), Layout: map[string]bench.Layout{"x": {Gap: 32, Tail: 512}},
+			ID: "nano-v4-ffn", Why: "trained weights and states, last layer", Shapes: nano(8), Layout: map[string]bench.Layout{
+				"x": {Gap: 32, Tail: 512},
+			},
 			Change: edit(realPre("model.layers.3.hc_ffn_", "model.layers.3.ffn_hc.in.0")),
 		},
 	},

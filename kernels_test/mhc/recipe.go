@@ -97,7 +97,8 @@ func (r Recipe) head(mixes oracle.Mat, scale float64, base []float64, eps float6
 	return pre
 }
 
-// sigmoid32 is 1/(1+e^-x), the exponential rounded to fp32 as a good expf does. It underflows for x below -88, as expf's does.
+// sigmoid32 is 1/(1+e^-x), the exponential rounded to fp32 as a good expf does. It underflows for x below -88, as
+// expf's does.
 func sigmoid32(x float32) float32 {
 	return 1 / (1 + exp32(-x))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/mhc"
 )
 
-// What the suites expect MUST be the closed form where there is one. Zero rows have mixes 0, so that post is 2·sigmoid(base),
-// whatever fn is; equal logits give a comb of (1-1e-6)/4 (docs/sources.md: 0.2499998).
+// What the suites expect MUST be the closed form where there is one. Zero rows have mixes 0, so that post is
+// 2·sigmoid(base), whatever fn is; equal logits give a comb of (1-1e-6)/4 (docs/sources.md: 0.2499998).
 func TestExpectedClosedForms(t *testing.T) {
 	uniform, err := bench.New(find(t, "kernels/mhc-pre/uniform-comb/nano-t2/fp32"))
 	require.NoError(t, err)

@@ -52,7 +52,9 @@ func twoStreams(tokens ...int) []bench.Shape { return shapes("two-streams", 2, 1
 func shapes(model string, streams, width int, tokens []int) []bench.Shape {
 	var out []bench.Shape
 	for _, t := range tokens {
-		out = append(out, bench.S(fmt.Sprintf("%s-t%d", model, t), map[string]int{"tokens": t, "streams": streams, "width": width}))
+		out = append(out, bench.S(fmt.Sprintf("%s-t%d", model, t), map[string]int{
+			"tokens": t, "streams": streams, "width": width,
+		}))
 	}
 	return out
 }

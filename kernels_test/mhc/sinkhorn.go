@@ -9,8 +9,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// sinkhornFamily judges the normalisation alone, each published variant as a contract of its own: they stand side by side,
-// and a kernel is right under the one that it declares.
+// sinkhornFamily judges the normalisation alone, each published variant as a contract of its own: they stand side by
+// side, and a kernel is right under the one that it declares.
 func sinkhornFamily() bench.Family {
 	var contracts []numerics.Contract
 	for _, v := range oracle.SinkhornVariants() {
@@ -18,33 +18,55 @@ func sinkhornFamily() bench.Family {
 	}
 	return bench.Family{
 		Op: "sinkhorn", Slug: "sinkhorn",
-		Claim: "comb MUST be the declared variant of the normalisation within fp32 steps, and columns (or rows, where they come last) MUST sum to 1",
+		Claim: "comb MUST be the declared variant of the normalisation within fp32 steps, and columns (or rows, where they " +
+			"come last) MUST sum to 1",
 		Doc: bench.Doc{
-			Summary:  "comb = Sinkhorn(logits); variant v4: softmax + hc_eps, then column and row steps, ending on a column; tilekernels: 10 of them; log: exp, 20 times column then row, no eps",
+			Summary: "comb = Sinkhorn(logits); variant v4: softmax + hc_eps, then column and row steps, ending on a column; " +
+				"tilekernels: 10 of them; log: exp, 20 times column then row, no eps",
 			Operands: []bench.TensorDoc{{Name: "logits", DType: "F32", Shape: "[T, n, n]", Meaning: "from j to k"}},
 			Outputs:  []bench.TensorDoc{{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "nearly doubly stochastic"}},
 			Attrs: []bench.AttrDoc{
-				{Name: "variant", Meaning: "v4, tilekernels or log"}, {Name: "iterations", Meaning: "column steps"}, {Name: "hc_eps", Meaning: "eps of start and divisors, 0 for log"},
+				{Name: "variant", Meaning: "v4, tilekernels or log"}, {Name: "iterations", Meaning: "column steps"}, {
+					Name:    "hc_eps",
+					Meaning: "eps of start and divisors, 0 for log",
+				},
 			},
 		},
 		Contracts: contracts, Draw: drawSinkhorn, Expect: expectSinkhorn,
 		Kases: []bench.Kase{
 			{ID: "gaussian", Why: "logits as mixes give them", Shapes: squares(4, 0, 1, 5, 65)},
-			{ID: "dominant", Why: "one entry far above the rest: variants differ most", Catches: []string{"H3 NVIDIA/Megatron-LM#5106"}, Shapes: squares(4, 3), Change: func(_ bench.Gen, p *bench.Problem) error {
-				p.Change("logits", func(i int, v float64) float64 {
-					if i%16 == 6 {
-						return 8
-					}
-					return v
-				})
-				return nil
-			}},
-			{ID: "large-logits", Why: "logits of ±30: most softmax entries vanish beside eps", Catches: []string{"H4"}, Shapes: squares(4, 3), Change: func(g bench.Gen, p *bench.Problem) error {
-				p.Change("logits", func(int, float64) float64 { return 30 * (2*g.Float64() - 1) })
-				return nil
-			}},
+			{
+				ID:      "dominant",
+				Why:     "one entry far above the rest: variants differ most",
+				Catches: []string{"H3 NVIDIA/Megatron-LM#5106"},
+				Shapes:  squares(4, 3),
+				Change: func(_ bench.Gen, p *bench.Problem) error {
+					p.Change("logits", func(i int, v float64) float64 {
+						if i%16 == 6 {
+							return 8
+						}
+						return v
+					})
+					return nil
+				},
+			},
+			{
+				ID:      "large-logits",
+				Why:     "logits of ±30: most softmax entries vanish beside eps",
+				Catches: []string{"H4"},
+				Shapes:  squares(4, 3),
+				Change: func(g bench.Gen, p *bench.Problem) error {
+					p.Change("logits", func(int, float64) float64 { return 30 * (2*g.Float64() - 1) })
+					return nil
+				},
+			},
 			{ID: "two-streams", Why: "hc_mult 2", Shapes: squares(2, 5)},
-			{ID: "padded", Why: "logits as slices of packed rows", Shapes: squares(4, 5), Layout: map[string]bench.Layout{"logits": {Lead: 8, Gap: 8, Tail: 24}}},
+			{
+				ID:     "padded",
+				Why:    "logits as slices of packed rows",
+				Shapes: squares(4, 5),
+				Layout: map[string]bench.Layout{"logits": {Lead: 8, Gap: 8, Tail: 24}},
+			},
 		},
 		Twins: []bench.Twin{denseTwin},
 	}
@@ -80,16 +102,21 @@ func drawSinkhorn(g bench.Gen) (bench.Problem, error) {
 	}, nil
 }
 
-// expectSinkhorn: v4's steps are bounded by numerics.Arith.Sinkhorn. The log variant takes its steps in fp32 log space: every
-// step adds to each logarithm the rounding of a log-sum-exp over n entries and of a difference, 2^-24 times twice the largest
-// magnitude M that they reach (at most the range of the logits plus ln n), n+3 roundings of the sum and 16 for exp and log at 4
-// ulp. Scaling rows and columns does not expand Hilbert's projective metric (Birkhoff), so that the errors of the steps add
-// up, and the last normalisation leaves at most twice their sum in an entry.
+// expectSinkhorn: v4's steps are bounded by numerics.Arith.Sinkhorn. The log variant takes its steps in fp32 log space:
+// every step adds to each logarithm the rounding of a log-sum-exp over n entries and of a difference, 2^-24 times twice
+// the largest magnitude M that they reach (at most the range of the logits plus ln n), n+3 roundings of the sum and 16
+// for exp and log at 4 ulp. Scaling rows and columns does not expand Hilbert's projective metric (Birkhoff), so that
+// the errors of the steps add up, and the last normalisation leaves at most twice their sum in an entry.
 func expectSinkhorn(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	v, _ := variantNamed(c.Contract.Name)
 	logits := p.In("logits")
 	n := logits.Dim(1)
-	e := bench.Expected{Name: "comb", Shape: logits.Shape, Axes: axes["comb"], Derivation: "fp32 steps of the declared variant"}
+	e := bench.Expected{
+		Name:       "comb",
+		Shape:      logits.Shape,
+		Axes:       axes["comb"],
+		Derivation: "fp32 steps of the declared variant",
+	}
 	for t := range logits.Dim(0) {
 		want := append([]float64(nil), logits.Row(t)...)
 		v.Apply(want, n)

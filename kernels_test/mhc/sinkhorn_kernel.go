@@ -106,9 +106,41 @@ func sinkhornAlonePlants() []bench.Plant {
 	}
 	on := []string{"sinkhorn"}
 	return []bench.Plant{
-		{Name: "sinkhorn-alone-log-for-v4", Class: "variant", Effect: "the log variant runs where v4 is declared", Origin: "H4", On: on, Declared: []string{"v4"}, Build: as("log", sinkhornOrder{})},
-		{Name: "sinkhorn-alone-v4-for-log", Class: "variant", Effect: "the linear variant with eps runs where log is declared", Origin: "H4", On: on, Declared: []string{"log"}, Build: as("v4", sinkhornOrder{})},
-		{Name: "sinkhorn-alone-10-for-20", Class: "variant", Effect: "10 iterations run where 20 are declared", Origin: "H4", On: on, Declared: []string{"v4"}, Build: as("tilekernels", sinkhornOrder{})},
-		{Name: "sinkhorn-alone-row-last", Class: "variant", Effect: "a row step follows the last column step", Origin: "H3", On: on, Declared: []string{"v4", "tilekernels"}, Build: as("v4", sinkhornOrder{rowsLast: true})},
+		{
+			Name:     "sinkhorn-alone-log-for-v4",
+			Class:    "variant",
+			Effect:   "the log variant runs where v4 is declared",
+			Origin:   "H4",
+			On:       on,
+			Declared: []string{"v4"},
+			Build:    as("log", sinkhornOrder{}),
+		},
+		{
+			Name:     "sinkhorn-alone-v4-for-log",
+			Class:    "variant",
+			Effect:   "the linear variant with eps runs where log is declared",
+			Origin:   "H4",
+			On:       on,
+			Declared: []string{"log"},
+			Build:    as("v4", sinkhornOrder{}),
+		},
+		{
+			Name:     "sinkhorn-alone-10-for-20",
+			Class:    "variant",
+			Effect:   "10 iterations run where 20 are declared",
+			Origin:   "H4",
+			On:       on,
+			Declared: []string{"v4"},
+			Build:    as("tilekernels", sinkhornOrder{}),
+		},
+		{
+			Name:     "sinkhorn-alone-row-last",
+			Class:    "variant",
+			Effect:   "a row step follows the last column step",
+			Origin:   "H3",
+			On:       on,
+			Declared: []string{"v4", "tilekernels"},
+			Build:    as("v4", sinkhornOrder{rowsLast: true}),
+		},
 	}
 }

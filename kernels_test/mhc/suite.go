@@ -55,7 +55,12 @@ var constants = []bench.AttrDoc{
 var mixOperands = func(m, s string) []bench.TensorDoc {
 	return []bench.TensorDoc{
 		{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "streams of the residual"},
-		{Name: "fn", DType: "F32", Shape: "[" + m + ", nC]", Meaning: "weights of the mixes, rows in the order pre, post, comb"},
+		{
+			Name:    "fn",
+			DType:   "F32",
+			Shape:   "[" + m + ", nC]",
+			Meaning: "weights of the mixes, rows in the order pre, post, comb",
+		},
 		{Name: "scale", DType: "F32", Shape: "[" + s + "]", Meaning: "factor of pre, post, comb"},
 		{Name: "base", DType: "F32", Shape: "[" + m + "]", Meaning: "bias of every mix"},
 	}
@@ -63,7 +68,8 @@ var mixOperands = func(m, s string) []bench.TensorDoc {
 
 var (
 	mhcPreDoc = bench.Doc{
-		Summary:  "mixes = norm(x)·fnᵀ; pre = sigmoid + hc_eps, post = 2·sigmoid, comb = Sinkhorn(softmax); y = Σ_j pre_j X_j",
+		Summary: "mixes = norm(x)·fnᵀ; pre = sigmoid + hc_eps, post = 2·sigmoid, comb = Sinkhorn(softmax); y = Σ_j " +
+			"pre_j X_j",
 		Operands: mixOperands("(2+n)n", "3"),
 		Outputs: []bench.TensorDoc{
 			{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the sublayer"},

@@ -45,8 +45,8 @@ var mixTwins = []bench.Twin{
 	}},
 }
 
-// narrow keeps n significant bits of an operand and spares the sum: every 32nd element alone stays, so that no order and
-// no accumulator of 24 bits rounds.
+// narrow keeps n significant bits of an operand and spares the sum: every 32nd element alone stays, so that no order
+// and no accumulator of 24 bits rounds.
 func narrow(p *bench.Problem, name string, bits int) {
 	p.Change(name, func(i int, v float64) float64 {
 		if v == 0 || i%32 != 0 {

@@ -11,7 +11,8 @@ import (
 // plain is the fp32 recipe that the others differ from in one thing.
 func plain() Recipe {
 	return Recipe{
-		Name: "fp32-sequential", Contract: "fp32", Gemm: GemmOf(Sequential), Squares: Sequential, Small: Sequential, Exp: exp32,
+		Name: "fp32-sequential", Contract: "fp32", Gemm: GemmOf(Sequential), Squares: Sequential, Small: Sequential,
+		Exp: exp32,
 	}
 }
 
@@ -30,8 +31,8 @@ func Built(contract string) (Recipe, error) {
 	return Recipe{}, fmt.Errorf("no contract is called %q; fp32, tf32-rn and bf16 are", contract)
 }
 
-// Variants lists correct implementations: other orders, splits, tiles, functions, and arithmetic more exact than declared. Every
-// one must be accepted under its own declaration.
+// Variants lists correct implementations: other orders, splits, tiles, functions, and arithmetic more exact than
+// declared. Every one must be accepted under its own declaration.
 func Variants() []Recipe {
 	var out []Recipe
 	with := func(name string, change func(*Recipe)) {

@@ -27,8 +27,8 @@ func benches(t *testing.T, op string, f func(c bench.Case, p bench.Problem, want
 	}
 }
 
-// What is expected of a rotation MUST be oracle.Rotary's, which recorded tensors prove: within a hundredth of the bound, which is
-// far above what two float64 evaluations of one angle differ by.
+// What is expected of a rotation MUST be oracle.Rotary's, which recorded tensors prove: within a hundredth of the
+// bound, which is far above what two float64 evaluations of one angle differ by.
 func TestRopeIsRotary(t *testing.T) {
 	benches(t, "rope", func(c bench.Case, p bench.Problem, want, bound []float64) {
 		a, x := p.Attrs, p.In("x")
@@ -55,8 +55,8 @@ func TestRopeIsRotary(t *testing.T) {
 	})
 }
 
-// Rotations keep lengths: u² + v² of a pair is the sum of squares before, whatever the angle and the pairing. Over a head the sum
-// MUST be the same; float64 loses a few units of 2^-53 a term.
+// Rotations keep lengths: u² + v² of a pair is the sum of squares before, whatever the angle and the pairing. Over a
+// head the sum MUST be the same; float64 loses a few units of 2^-53 a term.
 func TestRopeKeepsLengths(t *testing.T) {
 	benches(t, "rope", func(c bench.Case, p bench.Problem, want, _ []float64) {
 		if _, has := p.Operands["cos_sin_cache"]; has {
@@ -102,8 +102,8 @@ func TestRMSNormSaysItsScale(t *testing.T) {
 	})
 }
 
-// (y - b)/w of LayerNorm has mean 0 and mean of squares v/(v + eps), v the variance by another formula: half the mean squared
-// difference of all pairs.
+// (y - b)/w of LayerNorm has mean 0 and mean of squares v/(v + eps), v the variance by another formula: half the mean
+// squared difference of all pairs.
 func TestLayerNormSaysItsScale(t *testing.T) {
 	benches(t, "layer_norm", func(c bench.Case, p bench.Problem, want, _ []float64) {
 		x, eps := p.In("x"), p.Attrs.Num("norm_eps")
@@ -146,7 +146,9 @@ func TestTableAtOne(t *testing.T) {
 		{"v32", 16, 5.5e-3},
 		{"v32", 23, 3.33380358e-5},
 	} {
-		at := slices.IndexFunc(norm.Suite().Cases(), func(c bench.Case) bool { return c.Family.Op == "rope_table" && c.Kase.ID == row.kase })
+		at := slices.IndexFunc(norm.Suite().Cases(), func(c bench.Case) bool {
+			return c.Family.Op == "rope_table" && c.Kase.ID == row.kase
+		})
 		c := norm.Suite().Cases()[at]
 		p, err := c.Problem()
 		require.NoError(t, err)
@@ -158,7 +160,8 @@ func TestTableAtOne(t *testing.T) {
 	}
 }
 
-// Every operand MUST lie somewhere with memory around it that nobody may read, and tables MUST have rows that nobody reads.
+// Every operand MUST lie somewhere with memory around it that nobody may read, and tables MUST have rows that nobody
+// reads.
 func TestMemory(t *testing.T) {
 	padded, unread := map[string]bool{}, map[string]bool{}
 	seen := map[string]bool{}

@@ -28,7 +28,8 @@ func narrow(v []float32) float32 {
 	return s
 }
 
-// rmsOptions are what a kernel does otherwise: the first line changes no more than a contract allows, the rest are faults.
+// rmsOptions are what a kernel does otherwise: the first line changes no more than a contract allows, the rest are
+// faults.
 type rmsOptions struct {
 	weightFirst, divide, steps, roundSum, exact bool
 

@@ -8,7 +8,8 @@ import (
 
 var layerNorm = bench.Family{
 	Op: opLayer, Slug: "layer-norm",
-	Claim:     "y MUST be (x-mean)/sqrt(var+eps) times the weight plus the bias within fp32 evaluation of centred rows in any order, rounded once to its dtype",
+	Claim: "y MUST be (x-mean)/sqrt(var+eps) times the weight plus the bias within fp32 evaluation of centred rows " +
+		"in any order, rounded once to its dtype",
 	Doc:       layerDoc,
 	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: must("bf16")}},
 	Draw:      drawLayer, Expect: expectLayer, Twins: layerTwins,
@@ -17,23 +18,49 @@ var layerNorm = bench.Family{
 		{ID: "odd-width", Why: "a width that no vector divides", Shapes: shapes(131, 1, 5)},
 		{ID: "narrow", Why: "five channels, where a variance divided by D-1 is a quarter too large", Shapes: shapes(5, 4)},
 		{ID: "tiny", Why: "rows where eps is most of the variance", Shapes: shapes(128, 4), Change: scaled("x", 1e-3)},
-		{ID: "far-off", Why: "a mean a thousand times the deviation: mean(x^2) - mean^2 loses it", Shapes: append(shapes(128, 3), shapes(96, 5)...), Contracts: []string{"fp32"}, Change: shifted(2000)},
+		{
+			ID:        "far-off",
+			Why:       "a mean a thousand times the deviation: mean(x^2) - mean^2 loses it",
+			Shapes:    append(shapes(128, 3), shapes(96, 5)...),
+			Contracts: []string{"fp32"},
+			Change:    shifted(2000),
+		},
 		{ID: "shifted", Why: "a mean of the size of the deviation", Shapes: shapes(256, 3), Change: shifted(-3)},
-		{ID: "constant-rows", Why: "rows of equal values: the bias alone, not NaN", Shapes: shapes(64, 6), Change: func(g bench.Gen, p *bench.Problem) error {
-			d := g.Shape.Dim("width")
-			p.Change("x", func(i int, v float64) float64 {
-				if i/d%3 == 1 {
-					return 1.5
-				}
-				return v
-			})
-			return nil
-		}},
+		{
+			ID:     "constant-rows",
+			Why:    "rows of equal values: the bias alone, not NaN",
+			Shapes: shapes(64, 6),
+			Change: func(g bench.Gen, p *bench.Problem) error {
+				d := g.Shape.Dim("width")
+				p.Change("x", func(i int, v float64) float64 {
+					if i/d%3 == 1 {
+						return 1.5
+					}
+					return v
+				})
+				return nil
+			},
+		},
 		{ID: "no-bias", Why: "a gain alone", Shapes: shapes(128, 3), Change: without("bias")},
 		{ID: "bare", Why: "neither gain nor bias", Shapes: shapes(128, 3), Change: all(without("bias"), without("weight"))},
-		{ID: "padded", Why: "every operand sliced out of a wider one", Shapes: shapes(128, 5), Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 16, Tail: 200}, "weight": {Lead: 1, Tail: 8}, "bias": {Lead: 2, Tail: 5}}},
+		{
+			ID:     "padded",
+			Why:    "every operand sliced out of a wider one",
+			Shapes: shapes(128, 5),
+			Layout: map[string]bench.Layout{
+				"x":      {Lead: 3, Gap: 16, Tail: 200},
+				"weight": {Lead: 1, Tail: 8},
+				"bias":   {Lead: 2, Tail: 5},
+			},
+		},
 		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(128, 7), Relate: inPieces(bench.Alone)},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(128, 7), Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(bench.Contiguous)},
+		{
+			ID:     "contiguous",
+			Why:    "a sliced buffer and the same rows without gaps",
+			Shapes: shapes(128, 7),
+			Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}},
+			Relate: inPieces(bench.Contiguous),
+		},
 	},
 }
 
@@ -52,13 +79,14 @@ func drawLayer(g bench.Gen) (bench.Problem, error) {
 	return p, err
 }
 
-// expectLayer: the row is centred with the error of its mean, then normalised; the variance of the centred row moves by what
-// the centred values move.
+// expectLayer: the row is centred with the error of its mean, then normalised; the variance of the centred row moves by
+// what the centred values move.
 func expectLayer(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	x, eps := p.In("x"), p.Attrs.Num("norm_eps")
 	weight, bias := p.Operands["weight"].Values, p.Operands["bias"].Values
 	e := bench.Expected{
-		Name: "y", Shape: x.Shape, Axes: axesOf(x.Shape), Derivation: "fp32 mean in any order, centred row, its mean of squares in any order, root, two products and a sum, one rounding to the output",
+		Name: "y", Shape: x.Shape, Axes: axesOf(x.Shape), Derivation: "fp32 mean in any order, centred row, its mean of " +
+			"squares in any order, root, two products and a sum, one rounding to the output",
 		Want: oracle.LayerNorm(x.Mat(), weight, bias, eps).Data,
 	}
 	a := numerics.FP32()

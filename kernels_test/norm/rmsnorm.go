@@ -12,43 +12,161 @@ var plain = []string{"fp32", "bf16-out"}
 
 var rmsNorm = bench.Family{
 	Op: opRMS, Slug: "rms-norm",
-	Claim:     "y MUST be x/sqrt(mean(x^2)+eps) times the weight within fp32 evaluation in any order, rounded once to its dtype",
-	Doc:       rmsDoc,
-	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: must("bf16")}, {Name: "bf16-steps", Mid: must("bf16"), Out: must("bf16")}},
-	Draw:      drawRMS, Expect: expectRMS, Twins: rmsTwins,
+	Claim: "y MUST be x/sqrt(mean(x^2)+eps) times the weight within fp32 evaluation in any order, rounded once to " +
+		"its dtype",
+	Doc: rmsDoc,
+	Contracts: []numerics.Contract{
+		{Name: "fp32"},
+		{Name: "bf16-out", Out: must("bf16")},
+		{Name: "bf16-steps", Mid: must("bf16"), Out: must("bf16")},
+	},
+	Draw: drawRMS, Expect: expectRMS, Twins: rmsTwins,
 	Kases: []bench.Kase{
-		{ID: "lengths", Why: "no row, one, and the edges of a tile of 64", Shapes: shapes(512, 0, 1, 63, 64, 65), Contracts: plain},
-		{ID: "odd-width", Why: "a width that no vector divides: a partial last vector", Catches: []string{"H1 vllm-project/vllm#56342"}, Shapes: shapes(131, 1, 5), Contracts: plain},
-		{ID: "tiny", Why: "rows where eps is most of the sum", Shapes: shapes(512, 4), Contracts: plain, Change: scaled("x", 1e-3)},
-		{ID: "padded", Why: "rows sliced out of a wider buffer", Shapes: shapes(512, 5), Contracts: plain, Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 64, Tail: 700}, "weight": {Lead: 1, Tail: 8}}},
-		{ID: "widths", Why: "the latent and model widths of V3.2 and V4-Flash, and one channel", Shapes: []bench.Shape{rows(1, 3), rows(1024, 2), rows(1536, 2), rows(4096, 1)}, Contracts: plain},
-		{ID: "large", Why: "values whose squares are near the end of fp32: no scaling by the maximum may overflow", Shapes: shapes(512, 3), Contracts: plain, Change: scaled("x", 1e15)},
-		{ID: "vanishing", Why: "values whose squares are 0 in fp32: eps alone is left", Shapes: shapes(512, 3), Contracts: plain, Change: scaled("x", 1e-25)},
-		{ID: "zero-rows", Why: "rows of 0 between others: 0 and not NaN", Shapes: shapes(256, 6), Contracts: plain, Change: zeroRows},
-		{ID: "outlier", Why: "one channel a thousand times the others, as trained residuals have", Shapes: shapes(512, 4), Contracts: plain, Change: func(g bench.Gen, p *bench.Problem) error {
-			d := g.Shape.Dim("width")
-			p.Change("x", func(i int, v float64) float64 {
-				if i%d == d/3 {
-					return v * 1e3
-				}
-				return v
-			})
-			return nil
-		}},
-		{ID: "coherent", Why: "rows of one sign and size, where a narrow sum loses most", Shapes: shapes(4096, 1), Contracts: plain, Change: func(g bench.Gen, p *bench.Problem) error {
-			p.Change("x", func(int, float64) float64 { return 1.3 + 0.01*g.Float64() })
-			return nil
-		}},
-		{ID: "eps-large", Why: "an eps of the size of the mean of squares", Shapes: shapes(256, 3), Contracts: plain, Change: set("norm_eps", 0.7)},
-		{ID: "heads", Why: "per-head query norm: every head by itself, no weight", Shapes: []bench.Shape{heads(5, 4, 64), heads(2, 8, 512)}, Change: without("weight")},
+		{
+			ID:        "lengths",
+			Why:       "no row, one, and the edges of a tile of 64",
+			Shapes:    shapes(512, 0, 1, 63, 64, 65),
+			Contracts: plain,
+		},
+		{
+			ID:        "odd-width",
+			Why:       "a width that no vector divides: a partial last vector",
+			Catches:   []string{"H1 vllm-project/vllm#56342"},
+			Shapes:    shapes(131, 1, 5),
+			Contracts: plain,
+		},
+		{
+			ID:        "tiny",
+			Why:       "rows where eps is most of the sum",
+			Shapes:    shapes(512, 4),
+			Contracts: plain,
+			Change:    scaled("x", 1e-3),
+		},
+		{
+			ID:        "padded",
+			Why:       "rows sliced out of a wider buffer",
+			Shapes:    shapes(512, 5),
+			Contracts: plain,
+			Layout:    map[string]bench.Layout{"x": {Lead: 3, Gap: 64, Tail: 700}, "weight": {Lead: 1, Tail: 8}},
+		},
+		{
+			ID:        "widths",
+			Why:       "the latent and model widths of V3.2 and V4-Flash, and one channel",
+			Shapes:    []bench.Shape{rows(1, 3), rows(1024, 2), rows(1536, 2), rows(4096, 1)},
+			Contracts: plain,
+		},
+		{
+			ID:        "large",
+			Why:       "values whose squares are near the end of fp32: no scaling by the maximum may overflow",
+			Shapes:    shapes(512, 3),
+			Contracts: plain,
+			Change:    scaled("x", 1e15),
+		},
+		{
+			ID:        "vanishing",
+			Why:       "values whose squares are 0 in fp32: eps alone is left",
+			Shapes:    shapes(512, 3),
+			Contracts: plain,
+			Change:    scaled("x", 1e-25),
+		},
+		{
+			ID:        "zero-rows",
+			Why:       "rows of 0 between others: 0 and not NaN",
+			Shapes:    shapes(256, 6),
+			Contracts: plain,
+			Change:    zeroRows,
+		},
+		{
+			ID:        "outlier",
+			Why:       "one channel a thousand times the others, as trained residuals have",
+			Shapes:    shapes(512, 4),
+			Contracts: plain,
+			Change: func(g bench.Gen, p *bench.Problem) error {
+				d := g.Shape.Dim("width")
+				p.Change("x", func(i int, v float64) float64 {
+					if i%d == d/3 {
+						return v * 1e3
+					}
+					return v
+				})
+				return nil
+			},
+		},
+		{
+			ID:        "coherent",
+			Why:       "rows of one sign and size, where a narrow sum loses most",
+			Shapes:    shapes(4096, 1),
+			Contracts: plain,
+			Change: func(g bench.Gen, p *bench.Problem) error {
+				p.Change("x", func(int, float64) float64 { return 1.3 + 0.01*g.Float64() })
+				return nil
+			},
+		},
+		{
+			ID:        "eps-large",
+			Why:       "an eps of the size of the mean of squares",
+			Shapes:    shapes(256, 3),
+			Contracts: plain,
+			Change:    set("norm_eps", 0.7),
+		},
+		{
+			ID:     "heads",
+			Why:    "per-head query norm: every head by itself, no weight",
+			Shapes: []bench.Shape{heads(5, 4, 64), heads(2, 8, 512)},
+			Change: without("weight"),
+		},
 		{ID: "heads-weighted", Why: "one weight for all heads", Shapes: []bench.Shape{heads(5, 3, 48)}, Contracts: plain},
-		{ID: "heads-strided", Why: "heads sliced out of wider ones, stored head by head", Shapes: []bench.Shape{heads(5, 3, 48)}, Contracts: plain, Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 12, Inner: 16, Tail: 40, Swap: true}}},
-		{ID: "residual", Why: "x + residual is normalised, and stored as the next residual", Shapes: shapes(256, 1, 5), Contracts: plain, Change: residual(1)},
-		{ID: "residual-cancels", Why: "x and residual of opposite sign: the sum keeps few bits, and they must be there", Shapes: shapes(256, 4), Contracts: plain, Change: residual(-1)},
-		{ID: "residual-padded", Why: "residual sliced out of a wider buffer", Shapes: shapes(256, 5), Contracts: plain, Change: residual(1), Layout: map[string]bench.Layout{"x": {Tail: 300}, "residual": {Lead: 5, Gap: 32, Tail: 300}}},
-		{ID: "alone", Why: "a batch of rows and every row alone", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(bench.Alone)},
-		{ID: "backwards", Why: "the rows in the opposite order", Shapes: shapes(256, 7), Contracts: plain, Relate: inPieces(bench.Backwards)},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: shapes(256, 7), Contracts: plain, Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}}, Relate: inPieces(bench.Contiguous)},
+		{
+			ID:        "heads-strided",
+			Why:       "heads sliced out of wider ones, stored head by head",
+			Shapes:    []bench.Shape{heads(5, 3, 48)},
+			Contracts: plain,
+			Layout:    map[string]bench.Layout{"x": {Lead: 2, Gap: 12, Inner: 16, Tail: 40, Swap: true}},
+		},
+		{
+			ID:        "residual",
+			Why:       "x + residual is normalised, and stored as the next residual",
+			Shapes:    shapes(256, 1, 5),
+			Contracts: plain,
+			Change:    residual(1),
+		},
+		{
+			ID:        "residual-cancels",
+			Why:       "x and residual of opposite sign: the sum keeps few bits, and they must be there",
+			Shapes:    shapes(256, 4),
+			Contracts: plain,
+			Change:    residual(-1),
+		},
+		{
+			ID:        "residual-padded",
+			Why:       "residual sliced out of a wider buffer",
+			Shapes:    shapes(256, 5),
+			Contracts: plain,
+			Change:    residual(1),
+			Layout:    map[string]bench.Layout{"x": {Tail: 300}, "residual": {Lead: 5, Gap: 32, Tail: 300}},
+		},
+		{
+			ID:        "alone",
+			Why:       "a batch of rows and every row alone",
+			Shapes:    shapes(256, 7),
+			Contracts: plain,
+			Relate:    inPieces(bench.Alone),
+		},
+		{
+			ID:        "backwards",
+			Why:       "the rows in the opposite order",
+			Shapes:    shapes(256, 7),
+			Contracts: plain,
+			Relate:    inPieces(bench.Backwards),
+		},
+		{
+			ID:        "contiguous",
+			Why:       "a sliced buffer and the same rows without gaps",
+			Shapes:    shapes(256, 7),
+			Contracts: plain,
+			Layout:    map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}},
+			Relate:    inPieces(bench.Contiguous),
+		},
 		{ID: "production", Why: "prefill of V3.2's model width", Shapes: shapes(7168, 32), Contracts: plain, Full: true},
 	},
 }
@@ -174,7 +292,8 @@ func xDType(c numerics.Contract) string {
 	return bench.F32
 }
 
-// expectRMS: the bound is numerics.Arith.RMSNorm, plus one rounding to the output; with steps in bf16, those roundings too.
+// expectRMS: the bound is numerics.Arith.RMSNorm, plus one rounding to the output; with steps in bf16, those roundings
+// too.
 func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	x, eps := p.In("x"), p.Attrs.Num("norm_eps")
 	axes := axesOf(x.Shape)
@@ -186,7 +305,12 @@ func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	var out []bench.Expected
 	sum := oracle.Mat{Rows: 1, Cols: len(x.Data), Data: append([]float64(nil), x.Data...)}
 	if r, ok := p.Operands["residual"]; ok {
-		e := bench.Expected{Name: "residual_out", Shape: x.Shape, Axes: axes, Derivation: "one fp32 sum, one rounding to the output"}
+		e := bench.Expected{
+			Name:       "residual_out",
+			Shape:      x.Shape,
+			Axes:       axes,
+			Derivation: "one fp32 sum, one rounding to the output",
+		}
 		for i, v := range r.Values {
 			s := a.Add(in[i], numerics.Exact(v))
 			sum.Data[i] = s.X
@@ -203,12 +327,14 @@ func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	d := x.Dim(len(x.Shape) - 1)
 	e := bench.Expected{
-		Name: "y", Shape: x.Shape, Axes: axes, Derivation: "fp32 sum of squares in any order, root, two products, one rounding to the output",
+		Name: "y", Shape: x.Shape, Axes: axes, Derivation: "fp32 sum of squares in any order, root, two products, one " +
+			"rounding to the output",
 		Want: oracle.RMSNorm(sum, w, d, eps).Data,
 	}
 	norm := a.RMSNorm
 	if c.Contract.Mid.Name == "bf16" {
-		norm, e.Derivation = inSteps, "as in fp32, and a rounding to bf16 of squares, mean, mean + eps, its inverse root and both products"
+		norm, e.Derivation = inSteps, "as in fp32, and a rounding to bf16 of squares, mean, mean + eps, its inverse root "+
+			"and both products"
 	}
 	for at := 0; at < len(in); at += d {
 		for _, v := range norm(in[at:at+d], weight, eps) {

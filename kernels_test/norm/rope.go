@@ -12,7 +12,8 @@ var angles = []numerics.Contract{{Name: "float64-angle"}, {Name: "fp32-table"}}
 
 var rope = bench.Family{
 	Op: opRope, Slug: "rope",
-	Claim:     "every pair of the rotated channels MUST turn by its position's angle, and the other channels MUST keep their bits",
+	Claim: "every pair of the rotated channels MUST turn by its position's angle, and the other channels MUST keep " +
+		"their bits",
 	Doc:       ropeDoc,
 	Contracts: append(append([]numerics.Contract{}, angles...), numerics.Contract{Name: "bf16-out", Out: must("bf16")}),
 	Draw:      drawRope, Expect: expectRope, Twins: ropeTwins,
@@ -30,8 +31,9 @@ func drawRope(g bench.Gen) (bench.Problem, error) {
 	dtype := xDType(g.Contract)
 	return bench.Problem{
 		Attrs: bench.Attrs{
-			"rotary_dim": float64(e), "rotary_offset": float64(d - e), "pairing": "interleaved", "inverse": false, "rope_theta": 10000.0,
-			"angle": angleOf(g.Contract.Name),
+			"rotary_dim": float64(e), "rotary_offset": float64(d - e), "pairing": "interleaved", "inverse": false,
+			"rope_theta": 10000.0,
+			"angle":      angleOf(g.Contract.Name),
 		},
 		Operands: map[string]bench.Operand{
 			"x": bench.Floats(dtype, g.Normal(t*h*d, 1.7), t, h, d), "positions": bench.Ints(positions, t),
@@ -73,9 +75,9 @@ func (r turning) channels(i int) (first, second int) {
 	return r.offset + 2*i, r.offset + 2*i + 1
 }
 
-// angle is the exact angle under a contract, with the error that a kernel may have in it. Under fp32-table the product of a
-// position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed in fp32 has the
-// error of numerics.Arith.RopeAngle. float64's own error, a few units of 2^-53 for power and product, is 2^-50.
+// angle is the exact angle under a contract, with the error that a kernel may have in it. Under fp32-table the product
+// of a position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed in fp32
+// has the error of numerics.Arith.RopeAngle. float64's own error, a few units of 2^-53 for power and product, is 2^-50.
 func (r turning) angle(contract string, position, i int) numerics.Angle {
 	f64 := func(a float64) numerics.Angle { return numerics.Angle{Theta: a, E: 0x1p-50 * math.Abs(a)} }
 	switch {
@@ -94,8 +96,10 @@ func (r turning) angle(contract string, position, i int) numerics.Angle {
 func expectRope(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	x, positions, r := p.In("x"), p.In("positions").Ints(), turningOf(p)
 	e := bench.Expected{
-		Name: "y", Shape: x.Shape, Axes: axesOf(x.Shape), Want: append([]float64(nil), x.Data...), Bound: make([]float64, len(x.Data)),
-		Derivation: "angle error times the turned value, fp32 cos and sin, two products and a sum, one rounding to the output; channels that do not turn are exact",
+		Name: "y", Shape: x.Shape, Axes: axesOf(x.Shape), Want: append([]float64(nil), x.Data...),
+		Bound: make([]float64, len(x.Data)),
+		Derivation: "angle error times the turned value, fp32 cos and sin, two products and a sum, one rounding to the " +
+			"output; channels that do not turn are exact",
 	}
 	if e.Want == nil {
 		e.Want = []float64{}

@@ -16,7 +16,9 @@ func small(t ...int) []bench.Shape {
 }
 
 func turned(t, h, d, e, span int) bench.Shape {
-	return bench.S(slug("t%d-h%d-d%d-r%d", t, h, d, e), map[string]int{"tokens": t, "heads": h, "width": d, "rotary": e, "span": span})
+	return bench.S(slug("t%d-h%d-d%d-r%d", t, h, d, e), map[string]int{
+		"tokens": t, "heads": h, "width": d, "rotary": e, "span": span,
+	})
 }
 
 var (
@@ -32,39 +34,160 @@ var leading = set("rotary_offset", 0.0)
 
 var ropeKases = []bench.Kase{
 	{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: small(0, 1, 63, 64, 65)},
-	{ID: "v4", Why: "V4's heads: the last 64 of 512 channels, interleaved, base 160000 of the compressed layers", Shapes: []bench.Shape{v4Head, nanoHead}, Change: set("rope_theta", 160000.0)},
-	{ID: "v4-inverse", Why: "V4's attention output, turned back at the query's position", Shapes: []bench.Shape{v4Head, nanoHead}, Change: set("inverse", true)},
+	{
+		ID:     "v4",
+		Why:    "V4's heads: the last 64 of 512 channels, interleaved, base 160000 of the compressed layers",
+		Shapes: []bench.Shape{v4Head, nanoHead},
+		Change: set("rope_theta", 160000.0),
+	},
+	{
+		ID:     "v4-inverse",
+		Why:    "V4's attention output, turned back at the query's position",
+		Shapes: []bench.Shape{v4Head, nanoHead},
+		Change: set("inverse", true),
+	},
 	{ID: "mla", Why: "V3.2's rotated part: all 64 channels, interleaved", Shapes: []bench.Shape{v32Rope}},
-	{ID: "indexer", Why: "V3.2's index heads: the first 64 of 128 channels, halves", Shapes: []bench.Shape{indexHead}, Change: all(neox, leading), Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"}},
+	{
+		ID:      "indexer",
+		Why:     "V3.2's index heads: the first 64 of 128 channels, halves",
+		Shapes:  []bench.Shape{indexHead},
+		Change:  all(neox, leading),
+		Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"},
+	},
 	{ID: "half-trailing", Why: "halves among the last channels", Shapes: small(5), Change: neox},
 	{ID: "half-inverse", Why: "halves, turned back", Shapes: small(5), Change: all(neox, set("inverse", true))},
 	{ID: "interleaved-leading", Why: "neighbours among the first channels", Shapes: small(5), Change: leading},
-	{ID: "one-hot", Why: "one channel of 1 a head at position 1: what goes where", Shapes: []bench.Shape{turned(1, 4, 4, 4, 2), turned(1, 6, 6, 4, 2)}, Change: oneHot, Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"}},
-	{ID: "one-hot-half", Why: "the same with halves", Shapes: []bench.Shape{turned(1, 4, 4, 4, 2)}, Change: all(neox, oneHot)},
-	{ID: "one-pair", Why: "two channels that turn: both pairings are one", Shapes: []bench.Shape{turned(4, 3, 10, 2, 4096)}},
-	{ID: "one-position", Why: "a batch of decode steps at one position", Shapes: small(6), Change: at(func(int) int { return 777 })},
+	{
+		ID:      "one-hot",
+		Why:     "one channel of 1 a head at position 1: what goes where",
+		Shapes:  []bench.Shape{turned(1, 4, 4, 4, 2), turned(1, 6, 6, 4, 2)},
+		Change:  oneHot,
+		Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"},
+	},
+	{
+		ID:     "one-hot-half",
+		Why:    "the same with halves",
+		Shapes: []bench.Shape{turned(1, 4, 4, 4, 2)},
+		Change: all(neox, oneHot),
+	},
+	{
+		ID:     "one-pair",
+		Why:    "two channels that turn: both pairings are one",
+		Shapes: []bench.Shape{turned(4, 3, 10, 2, 4096)},
+	},
+	{
+		ID:     "one-position",
+		Why:    "a batch of decode steps at one position",
+		Shapes: small(6),
+		Change: at(func(int) int { return 777 }),
+	},
 	{ID: "ascending", Why: "prefill from position 0", Shapes: small(70), Change: at(func(t int) int { return t })},
-	{ID: "extend", Why: "a chunk in the middle of a sequence: positions do not begin at 0", Shapes: small(33), Change: at(func(t int) int { return 1857 + t })},
-	{ID: "million", Why: "the last positions of V4's context, where fp32 angles are off by hundredths of a radian and a narrower table by turns", Shapes: []bench.Shape{v4Head, v32Rope}, Change: at(func(t int) int { return 1<<20 - 1 - 37*t })},
-	{ID: "million-frequencies", Why: "the same with given frequencies: the angle is one product", Shapes: []bench.Shape{v4Head, v32Rope}, Change: all(frequencies, at(func(t int) int { return 1<<20 - 1 - 37*t }))},
+	{
+		ID:     "extend",
+		Why:    "a chunk in the middle of a sequence: positions do not begin at 0",
+		Shapes: small(33),
+		Change: at(func(t int) int { return 1857 + t }),
+	},
+	{
+		ID: "million",
+		Why: "the last positions of V4's context, where fp32 angles are off by hundredths of a radian and a narrower " +
+			"table by turns",
+		Shapes: []bench.Shape{v4Head, v32Rope},
+		Change: at(func(t int) int { return 1<<20 - 1 - 37*t }),
+	},
+	{
+		ID:     "million-frequencies",
+		Why:    "the same with given frequencies: the angle is one product",
+		Shapes: []bench.Shape{v4Head, v32Rope},
+		Change: all(frequencies, at(func(t int) int { return 1<<20 - 1 - 37*t })),
+	},
 	{ID: "frequencies", Why: "given inverse frequencies that no base has", Shapes: small(5), Change: frequencies},
-	{ID: "frequencies-half", Why: "the same for halves, turned back", Shapes: []bench.Shape{indexHead}, Change: all(frequencies, neox, leading, set("inverse", true))},
-	{ID: "cache", Why: "a given table of cosines and sines", Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)}, Change: cached},
-	{ID: "cache-half", Why: "a given table, halves among the first channels", Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)}, Change: all(cached, neox, leading)},
-	{ID: "cache-inverse", Why: "a given table, turned back", Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)}, Change: all(cached, set("inverse", true))},
-	{ID: "padded", Why: "heads sliced out of wider ones, and positions out of a longer list", Shapes: small(5), Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 20, Inner: 8, Tail: 200}, "positions": {Lead: 2, Tail: 9}}},
-	{ID: "head-major", Why: "heads stored outermost, as a transposed view has them", Shapes: small(5), Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 10, Inner: 4, Tail: 50, Swap: true}}},
-	{ID: "padded-frequencies", Why: "frequencies sliced out of a longer list", Shapes: small(5), Change: frequencies, Layout: map[string]bench.Layout{"inv_freq": {Lead: 1, Tail: 6}}},
-	{ID: "padded-cache", Why: "a table sliced out of a wider one", Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)}, Change: cached, Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 8, Tail: 40}}},
-	{ID: "padded-cache-half", Why: "the same for halves", Shapes: []bench.Shape{turned(6, 3, 40, 24, 70)}, Change: all(cached, neox), Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 3, Tail: 40}}},
-	{ID: "small-base", Why: "a base of 1.5: every pair turns nearly as far as the first", Shapes: small(4), Change: set("rope_theta", 1.5)},
+	{
+		ID:     "frequencies-half",
+		Why:    "the same for halves, turned back",
+		Shapes: []bench.Shape{indexHead},
+		Change: all(frequencies, neox, leading, set("inverse", true)),
+	},
+	{
+		ID:     "cache",
+		Why:    "a given table of cosines and sines",
+		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Change: cached,
+	},
+	{
+		ID:     "cache-half",
+		Why:    "a given table, halves among the first channels",
+		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Change: all(cached, neox, leading),
+	},
+	{
+		ID:     "cache-inverse",
+		Why:    "a given table, turned back",
+		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Change: all(cached, set("inverse", true)),
+	},
+	{
+		ID:     "padded",
+		Why:    "heads sliced out of wider ones, and positions out of a longer list",
+		Shapes: small(5),
+		Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 20, Inner: 8, Tail: 200}, "positions": {Lead: 2, Tail: 9}},
+	},
+	{
+		ID:     "head-major",
+		Why:    "heads stored outermost, as a transposed view has them",
+		Shapes: small(5),
+		Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 10, Inner: 4, Tail: 50, Swap: true}},
+	},
+	{
+		ID:     "padded-frequencies",
+		Why:    "frequencies sliced out of a longer list",
+		Shapes: small(5),
+		Change: frequencies,
+		Layout: map[string]bench.Layout{"inv_freq": {Lead: 1, Tail: 6}},
+	},
+	{
+		ID:     "padded-cache",
+		Why:    "a table sliced out of a wider one",
+		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Change: cached,
+		Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 8, Tail: 40}},
+	},
+	{
+		ID:     "padded-cache-half",
+		Why:    "the same for halves",
+		Shapes: []bench.Shape{turned(6, 3, 40, 24, 70)},
+		Change: all(cached, neox),
+		Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 3, Tail: 40}},
+	},
+	{
+		ID:     "small-base",
+		Why:    "a base of 1.5: every pair turns nearly as far as the first",
+		Shapes: small(4),
+		Change: set("rope_theta", 1.5),
+	},
 	{ID: "large", Why: "values near the end of what bf16 and fp32 share", Shapes: small(4), Change: scaled("x", 1e30)},
-	{ID: "captured", Why: "a graph captured at other positions: a decode step later in the sequence", Shapes: append(small(4), v32Rope), Change: captured("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) })},
+	{
+		ID:     "captured",
+		Why:    "a graph captured at other positions: a decode step later in the sequence",
+		Shapes: append(small(4), v32Rope),
+		Change: captured("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) }),
+	},
 	{ID: "alone", Why: "a batch and every token alone", Shapes: small(7), Relate: inPieces(bench.Alone)},
 	{ID: "chunks", Why: "a prompt and its chunks", Shapes: small(33), Relate: inPieces(bench.ChunksOf(8))},
 	{ID: "backwards", Why: "the tokens in the opposite order", Shapes: small(7), Relate: inPieces(bench.Backwards)},
-	{ID: "contiguous", Why: "a strided view and the same heads without gaps", Shapes: small(7), Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 16, Inner: 8, Tail: 80}}, Relate: inPieces(bench.Contiguous)},
-	{ID: "production", Why: "a chunk of V4-Flash's queries", Shapes: []bench.Shape{turned(8, 64, 512, 64, 1<<20)}, Full: true},
+	{
+		ID:     "contiguous",
+		Why:    "a strided view and the same heads without gaps",
+		Shapes: small(7),
+		Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 16, Inner: 8, Tail: 80}},
+		Relate: inPieces(bench.Contiguous),
+	},
+	{
+		ID:     "production",
+		Why:    "a chunk of V4-Flash's queries",
+		Shapes: []bench.Shape{turned(8, 64, 512, 64, 1<<20)},
+		Full:   true,
+	},
 }
 
 // at sets the positions.

@@ -6,7 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// ropeOptions are what a kernel does otherwise: the first line changes no more than a contract allows, the rest are faults.
+// ropeOptions are what a kernel does otherwise: the first line changes no more than a contract allows, the rest are
+// faults.
 type ropeOptions struct {
 	fma, quotient, exact bool
 
@@ -91,7 +92,8 @@ func (o ropeOptions) turn(u, v, cos, sin float64) (y1, y2 float64) {
 	}
 	a, b, c, s := float32(u), float32(v), float32(cos), float32(sin)
 	if o.fma {
-		return float64(float32(float64(a)*float64(c) - float64(float32(b*s)))), float64(float32(float64(a)*float64(s) + float64(float32(b*c))))
+		return float64(float32(float64(a)*float64(c) - float64(float32(b*s)))),
+			float64(float32(float64(a)*float64(s) + float64(float32(b*c))))
 	}
 	return float64(float32(a*c) - float32(b*s)), float64(float32(a*s) + float32(b*c))
 }

@@ -10,28 +10,106 @@ import (
 
 var ropeTable = bench.Family{
 	Op: opTable, Slug: "rope-table",
-	Claim:     "cosines and sines MUST be those of the position's angle under YaRN, within the declared precision of the angle",
+	Claim: "cosines and sines MUST be those of the position's angle under YaRN, within the declared precision of " +
+		"the angle",
 	Doc:       tableDoc,
 	Contracts: angles,
 	Draw:      drawTable, Expect: expectTable, Twins: tableTwins,
 	Kases: []bench.Kase{
-		{ID: "lengths", Why: "no position, one, and the edges of a tile of 64", Shapes: tables(64, 4096, 0, 1, 63, 64, 65), Change: v4YaRN},
+		{
+			ID:     "lengths",
+			Why:    "no position, one, and the edges of a tile of 64",
+			Shapes: tables(64, 4096, 0, 1, 63, 64, 65),
+			Change: v4YaRN,
+		},
 		{ID: "plain", Why: "layers without YaRN: base 10000", Shapes: tables(64, 4096, 6)},
-		{ID: "v4", Why: "V4's compressed layers: base 160000, factor 16, no amplitude", Shapes: tables(64, 1<<20, 6), Change: v4YaRN},
+		{
+			ID:     "v4",
+			Why:    "V4's compressed layers: base 160000, factor 16, no amplitude",
+			Shapes: tables(64, 1<<20, 6),
+			Change: v4YaRN,
+		},
 		{ID: "v32", Why: "V3.2: base 10000, factor 40 from 4096", Shapes: tables(64, 1<<17, 6), Change: v32YaRN},
-		{ID: "amplitude", Why: "an amplitude in the table, as other models have it", Shapes: tables(64, 1<<14, 6), Change: all(v32YaRN, set("mscale", 1.0))},
-		{ID: "amplitude-part", Why: "mscale 0.707: the amplitude is not linear in 1", Shapes: tables(64, 1<<14, 6), Change: all(v4YaRN, set("mscale", 0.707))},
-		{ID: "early", Why: "positions from 0 on", Shapes: tables(64, 64, 70), Change: all(v4YaRN, at(func(t int) int { return t }))},
-		{ID: "million", Why: "the last positions of V4's context", Shapes: tables(64, 1<<20, 5), Change: all(v4YaRN, at(func(t int) int { return 1<<20 - 1 - 41*t }))},
-		{ID: "half-precision-edge", Why: "position 1857, where a half-precision table shows", Shapes: tables(64, 4096, 8), Change: all(v32YaRN, at(func(t int) int { return 1850 + t }))},
-		{ID: "narrow", Why: "sixteen channels: the blended pairs are few", Shapes: tables(16, 4096, 6), Change: all(v32YaRN, set("original_max_position", 512.0))},
-		{ID: "betas", Why: "betas of another model", Shapes: tables(64, 8192, 6), Change: all(v32YaRN, set("beta_fast", 16.0), set("beta_slow", 2.0))},
-		{ID: "clipped", Why: "a trained context so short that the blend begins before pair 0", Shapes: tables(64, 4096, 6), Change: all(v32YaRN, set("original_max_position", 150.0), set("factor", 3.0))},
-		{ID: "blend-past-end", Why: "a small base: the blend would end beyond channel rotary_dim - 1, where it is cut off", Shapes: append(tables(64, 8192, 6), tables(16, 8192, 6)...), Change: yarn(50, 16, 65536, 1000, 1, 0)},
-		{ID: "blend-past-pairs", Why: "the blend ends beyond the last pair but before rotary_dim - 1: nothing is cut off", Shapes: tables(64, 8192, 6), Change: yarn(500, 16, 65536, 1000, 1, 0)},
-		{ID: "no-yarn-factor", Why: "a factor without a trained context is no YaRN", Shapes: tables(64, 8192, 6), Change: all(v32YaRN, set("original_max_position", 0.0), set("mscale", 1.0))},
-		{ID: "padded", Why: "positions sliced out of a longer list", Shapes: tables(64, 4096, 5), Change: v4YaRN, Layout: map[string]bench.Layout{"positions": {Lead: 2, Tail: 9}}},
-		{ID: "alone", Why: "a batch and every position alone", Shapes: tables(64, 1<<16, 7), Change: v4YaRN, Relate: inPieces(bench.Alone)},
+		{
+			ID:     "amplitude",
+			Why:    "an amplitude in the table, as other models have it",
+			Shapes: tables(64, 1<<14, 6),
+			Change: all(v32YaRN, set("mscale", 1.0)),
+		},
+		{
+			ID:     "amplitude-part",
+			Why:    "mscale 0.707: the amplitude is not linear in 1",
+			Shapes: tables(64, 1<<14, 6),
+			Change: all(v4YaRN, set("mscale", 0.707)),
+		},
+		{
+			ID:     "early",
+			Why:    "positions from 0 on",
+			Shapes: tables(64, 64, 70),
+			Change: all(v4YaRN, at(func(t int) int { return t })),
+		},
+		{
+			ID:     "million",
+			Why:    "the last positions of V4's context",
+			Shapes: tables(64, 1<<20, 5),
+			Change: all(v4YaRN, at(func(t int) int { return 1<<20 - 1 - 41*t })),
+		},
+		{
+			ID:     "half-precision-edge",
+			Why:    "position 1857, where a half-precision table shows",
+			Shapes: tables(64, 4096, 8),
+			Change: all(v32YaRN, at(func(t int) int { return 1850 + t })),
+		},
+		{
+			ID:     "narrow",
+			Why:    "sixteen channels: the blended pairs are few",
+			Shapes: tables(16, 4096, 6),
+			Change: all(v32YaRN, set("original_max_position", 512.0)),
+		},
+		{
+			ID:     "betas",
+			Why:    "betas of another model",
+			Shapes: tables(64, 8192, 6),
+			Change: all(v32YaRN, set("beta_fast", 16.0), set("beta_slow", 2.0)),
+		},
+		{
+			ID:     "clipped",
+			Why:    "a trained context so short that the blend begins before pair 0",
+			Shapes: tables(64, 4096, 6),
+			Change: all(v32YaRN, set("original_max_position", 150.0), set("factor", 3.0)),
+		},
+		{
+			ID:     "blend-past-end",
+			Why:    "a small base: the blend would end beyond channel rotary_dim - 1, where it is cut off",
+			Shapes: append(tables(64, 8192, 6), tables(16, 8192, 6)...),
+			Change: yarn(50, 16, 65536, 1000, 1, 0),
+		},
+		{
+			ID:     "blend-past-pairs",
+			Why:    "the blend ends beyond the last pair but before rotary_dim - 1: nothing is cut off",
+			Shapes: tables(64, 8192, 6),
+			Change: yarn(500, 16, 65536, 1000, 1, 0),
+		},
+		{
+			ID:     "no-yarn-factor",
+			Why:    "a factor without a trained context is no YaRN",
+			Shapes: tables(64, 8192, 6),
+			Change: all(v32YaRN, set("original_max_position", 0.0), set("mscale", 1.0)),
+		},
+		{
+			ID:     "padded",
+			Why:    "positions sliced out of a longer list",
+			Shapes: tables(64, 4096, 5),
+			Change: v4YaRN,
+			Layout: map[string]bench.Layout{"positions": {Lead: 2, Tail: 9}},
+		},
+		{
+			ID:     "alone",
+			Why:    "a batch and every position alone",
+			Shapes: tables(64, 1<<16, 7),
+			Change: v4YaRN,
+			Relate: inPieces(bench.Alone),
+		},
 	},
 }
 
@@ -46,7 +124,8 @@ func tables(e, span int, t ...int) []bench.Shape {
 func yarn(theta, factor, original, fast, slow, mscale float64) change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		for name, v := range map[string]float64{
-			"rope_theta": theta, "factor": factor, "original_max_position": original, "beta_fast": fast, "beta_slow": slow, "mscale": mscale,
+			"rope_theta": theta, "factor": factor, "original_max_position": original, "beta_fast": fast, "beta_slow": slow,
+			"mscale": mscale,
 		} {
 			p.Attrs[name] = v
 		}
@@ -67,7 +146,8 @@ func drawTable(g bench.Gen) (bench.Problem, error) {
 	}
 	return bench.Problem{
 		Attrs: bench.Attrs{
-			"rope_theta": 10000.0, "rotary_dim": float64(e), "factor": 1.0, "original_max_position": 0.0, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 0.0,
+			"rope_theta": 10000.0, "rotary_dim": float64(e), "factor": 1.0, "original_max_position": 0.0, "beta_fast": 32.0,
+			"beta_slow": 1.0, "mscale": 0.0,
 			"angle": angleOf(g.Contract.Name),
 		},
 		Operands: map[string]bench.Operand{"positions": bench.Ints(positions, t)},
@@ -78,7 +158,8 @@ func drawTable(g bench.Gen) (bench.Problem, error) {
 // stretched is YaRN as the attributes say it, and the amplitude.
 func stretched(a bench.Attrs) (y oracle.YaRN, amplitude float64) {
 	y = oracle.YaRN{
-		Rope: oracle.Rope{Base: a.Num("rope_theta"), Dims: a.Int("rotary_dim")}, Factor: a.Num("factor"), Original: a.Int("original_max_position"),
+		Rope: oracle.Rope{Base: a.Num("rope_theta"), Dims: a.Int("rotary_dim")}, Factor: a.Num("factor"),
+		Original: a.Int("original_max_position"),
 		BetaFast: a.Num("beta_fast"), BetaSlow: a.Num("beta_slow"),
 	}
 	if amplitude = 1; y.Original > 0 {
@@ -87,7 +168,8 @@ func stretched(a bench.Attrs) (y oracle.YaRN, amplitude float64) {
 	return y, amplitude
 }
 
-// expectTable: in fp32 the frequency is a power, blended in fp32 (frequency32), and the angle its product with the position.
+// expectTable: in fp32 the frequency is a power, blended in fp32 (frequency32), and the angle its product with the
+// position.
 func expectTable(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	y, amplitude := stretched(p.Attrs)
 	positions, freq := p.In("positions").Ints(), y.Frequencies()
@@ -122,8 +204,8 @@ func expectTable(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	return []bench.Expected{e}, nil
 }
 
-// frequency32 is the frequency of a pair with its error in fp32: a power as in numerics.Arith.RopeAngle, then the blend with the
-// roundings of its ramp.
+// frequency32 is the frequency of a pair with its error in fp32: a power as in numerics.Arith.RopeAngle, then the blend
+// with the roundings of its ramp.
 func frequency32(a numerics.Arith, y oracle.YaRN, i int) numerics.Tracked {
 	power := a.RopeAngle(1, y.Base, i, y.Dims)
 	theta := numerics.Tracked{X: power.Theta, E: power.E}

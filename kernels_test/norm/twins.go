@@ -111,7 +111,8 @@ func near(_ bench.Gen, p *bench.Problem) bool {
 	return true
 }
 
-// binary makes the frequency of pair i 2^-i, without YaRN: exact in every precision, and so is its product with a position.
+// binary makes the frequency of pair i 2^-i, without YaRN: exact in every precision, and so is its product with a
+// position.
 func binary(_ bench.Gen, p *bench.Problem) bool {
 	n := p.Attrs.Int("rotary_dim") / 2
 	if f, has := p.Operands["inv_freq"]; has {

@@ -29,7 +29,9 @@ func variants() []bench.Variant {
 		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, kernels)})
 	}
 	for _, o := range orders {
-		add(o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{}), opLayer: layerNormWith(o.sum, layerOptions{})})
+		add(o.name, "", map[string]bench.Kernel{
+			opRMS: rmsNormWith(o.sum, rmsOptions{}), opLayer: layerNormWith(o.sum, layerOptions{}),
+		})
 		add("steps-"+o.name, "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{steps: true})})
 	}
 	for _, o := range orders[:4] {
@@ -37,16 +39,30 @@ func variants() []bench.Variant {
 		add("divided-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{divide: true})})
 		add("rounded-sum-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{roundSum: true})})
 	}
-	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(bench.Sequential, rmsOptions{steps: true, roundSum: true})})
-	add("exact-moments", "", map[string]bench.Kernel{opRMS: rmsNormWith(bench.Sequential, rmsOptions{exact: true}), opLayer: layerNormWith(bench.Sequential, layerOptions{exact: true})})
+	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{
+		opRMS: rmsNormWith(bench.Sequential, rmsOptions{steps: true, roundSum: true}),
+	})
+	add("exact-moments", "", map[string]bench.Kernel{
+		opRMS:   rmsNormWith(bench.Sequential, rmsOptions{exact: true}),
+		opLayer: layerNormWith(bench.Sequential, layerOptions{exact: true}),
+	})
 	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(bench.Sequential, layerOptions{welford: true})})
 	for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
-		for name, o := range map[string]ropeOptions{"fma": {fma: true}, "quotient": {quotient: true}, "exact": {exact: true}, "quotient-fma": {quotient: true, fma: true}} {
+		for name, o := range map[string]ropeOptions{
+			"fma":          {fma: true},
+			"quotient":     {quotient: true},
+			"exact":        {exact: true},
+			"quotient-fma": {quotient: true, fma: true},
+		} {
 			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(o)})
 		}
 	}
 	for _, contract := range []string{"float64-angle", "fp32-table"} {
-		for name, o := range map[string]tableOptions{"quotient": {quotient: true}, "difference": {blendByDifference: true}, "float64": {exact: true}} {
+		for name, o := range map[string]tableOptions{
+			"quotient":   {quotient: true},
+			"difference": {blendByDifference: true},
+			"float64":    {exact: true},
+		} {
 			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: tableWith(o)})
 		}
 	}

@@ -32,7 +32,8 @@ func newChoice(s []numerics.Tracked, bias []float64, cfg oracle.GateConfig, tie 
 	}
 	size := len(s) / cfg.Groups
 	for g := range cfg.Groups {
-		low, mid, high := best(h.c, h.eps, -1, g, size, bias != nil), best(h.c, h.eps, 0, g, size, bias != nil), best(h.c, h.eps, 1, g, size, bias != nil)
+		low, mid, high := best(h.c, h.eps, -1, g, size, bias != nil), best(h.c, h.eps, 0, g, size, bias != nil),
+			best(h.c, h.eps, 1, g, size, bias != nil)
 		e := max(high-mid, mid-low)
 		h.group, h.slack = append(h.group, mid), append(h.slack, e+a.U*(math.Abs(mid)+e))
 	}
@@ -54,8 +55,8 @@ func newChoice(s []numerics.Tracked, bias []float64, cfg oracle.GateConfig, tie 
 	return h
 }
 
-// best is a group's score with every c moved by side times its error: the sum of the two largest with a bias, else the largest.
-// It grows with every c, so that its error is what it moves by at both ends.
+// best is a group's score with every c moved by side times its error: the sum of the two largest with a bias, else the
+// largest. It grows with every c, so that its error is what it moves by at both ends.
 func best(c, eps []float64, side float64, g, size int, two bool) float64 {
 	first, second := math.Inf(-1), math.Inf(-1)
 	for e := g * size; e < (g+1)*size; e++ {
@@ -96,8 +97,8 @@ func near(v, eps []float64) bool {
 	return false
 }
 
-// selection is the evidence on a chosen set. With groups it is that of the groups that explain it best: those that the exact
-// scores keep, or else any that some rounding of the scores keeps.
+// selection is the evidence on a chosen set. With groups it is that of the groups that explain it best: those that the
+// exact scores keep, or else any that some rounding of the scores keeps.
 func (h choice) selection(chosen []int) numerics.Selection {
 	s := h.within(h.kept, chosen)
 	if h.group == nil || h.exact {

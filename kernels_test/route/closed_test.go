@@ -41,8 +41,8 @@ func score(z float64, scoring string) float64 {
 	return math.Sqrt(math.Log1p(math.Exp(z)))
 }
 
-// The expected experts MUST be the best of all sets, by trying every set of groups and of experts; their weights MUST be their
-// scores' shares.
+// The expected experts MUST be the best of all sets, by trying every set of groups and of experts; their weights MUST
+// be their scores' shares.
 func TestGateByTryingAll(t *testing.T) {
 	tried := 0
 	benches(t, "moe_gate", func(b *bench.Bench, p bench.Problem) {
@@ -91,8 +91,8 @@ func TestGateByTryingAll(t *testing.T) {
 	assert.Greater(t, tried, 200)
 }
 
-// bestSum is the largest sum of k of c over all sets of experts within the best groups; the best groups are the set of groups
-// whose scores, each the largest sum of two (or one) of its c, sum to most.
+// bestSum is the largest sum of k of c over all sets of experts within the best groups; the best groups are the set of
+// groups whose scores, each the largest sum of two (or one) of its c, sum to most.
 func bestSum(c []float64, groups, keep, k int, biased bool) float64 {
 	size := len(c) / groups
 	two := 1
@@ -161,19 +161,20 @@ func TestCombineIsMixExperts(t *testing.T) {
 		for slot := range experts {
 			experts[slot] = expert(slot)
 		}
-		y := oracle.MixExperts(in, r, experts, expert(-1), 0, func(m oracle.Mat, e oracle.ExpertWeights, _ float64) oracle.Mat {
-			out := oracle.NewMat(m.Rows, m.Cols)
-			for i := range m.Rows {
-				token, slot := int(m.Row(i)[0]), int(e.W1.Data[0])
-				switch {
-				case slot >= 0:
-					copy(out.Row(i), x.Row(rows[token*k+slot]))
-				case shared.Data != nil:
-					copy(out.Row(i), shared.Row(token))
+		y := oracle.MixExperts(in, r, experts, expert(-1), 0,
+			func(m oracle.Mat, e oracle.ExpertWeights, _ float64) oracle.Mat {
+				out := oracle.NewMat(m.Rows, m.Cols)
+				for i := range m.Rows {
+					token, slot := int(m.Row(i)[0]), int(e.W1.Data[0])
+					switch {
+					case slot >= 0:
+						copy(out.Row(i), x.Row(rows[token*k+slot]))
+					case shared.Data != nil:
+						copy(out.Row(i), shared.Row(token))
+					}
 				}
-			}
-			return out
-		})
+				return out
+			})
 		for i, v := range y.Data {
 			if want := b.Expected[0].Want[i]; math.Abs(v-want) > b.Expected[0].Bound[i]/100 {
 				t.Fatalf("%s: element %d is %v, by oracle.MixExperts %v", b.Case.ID, i, want, v)
@@ -182,7 +183,8 @@ func TestCombineIsMixExperts(t *testing.T) {
 	})
 }
 
-// Weights of a hash gate MUST sum to the factor where they are renormalised without floor, and stand in the ratio of the scores.
+// Weights of a hash gate MUST sum to the factor where they are renormalised without floor, and stand in the ratio of
+// the scores.
 func TestHashWeights(t *testing.T) {
 	benches(t, "hash_gate", func(b *bench.Bench, p bench.Problem) {
 		a, weights, ids := p.Attrs, b.Expected[1].Want, b.Expected[0].Want
@@ -205,8 +207,8 @@ func TestHashWeights(t *testing.T) {
 	})
 }
 
-// Another admissible choice MUST be accepted with weights of its own, a choice that no rounding explains MUST NOT: tokens whose
-// scores differ in the last bits, and the k-th and next expert exchanged.
+// Another admissible choice MUST be accepted with weights of its own, a choice that no rounding explains MUST NOT:
+// tokens whose scores differ in the last bits, and the k-th and next expert exchanged.
 func TestNearTies(t *testing.T) {
 	for _, c := range route.Suite().Cases() {
 		if c.ID != "kernels/moe-gate/near-ties/e32-k6-t4/fp32" && c.ID != "kernels/moe-gate/v4-flash/e256-k6-t6/fp32" {
@@ -259,7 +261,8 @@ func next(z, bias, ids []float64) int {
 	return at
 }
 
-// Every operand MUST lie somewhere with memory around it that nobody may read, and what the operators leave unread MUST exist.
+// Every operand MUST lie somewhere with memory around it that nobody may read, and what the operators leave unread MUST
+// exist.
 func TestMemory(t *testing.T) {
 	padded, seen, unread := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range route.Suite().Cases() {
@@ -278,7 +281,9 @@ func TestMemory(t *testing.T) {
 	for name := range seen {
 		assert.True(t, padded[name], "%s is never padded", name)
 	}
-	for _, name := range []string{"moe_gate logits", "hash_gate tid2eid", "moe_combine expert_out", "moe_combine topk_weights"} {
+	for _, name := range []string{
+		"moe_gate logits", "hash_gate tid2eid", "moe_combine expert_out", "moe_combine topk_weights",
+	} {
 		assert.True(t, unread[name], "%s has nothing unread", name)
 	}
 }

@@ -14,7 +14,8 @@ func sortFloats(v []float64) { slices.Sort(v) }
 
 var combine = bench.Family{
 	Op: opCombine, Slug: "moe-combine",
-	Claim:     "y MUST be the factor times the weighted sum of the experts plus the shared expert as it is, within fp32 evaluation in any order",
+	Claim: "y MUST be the factor times the weighted sum of the experts plus the shared expert as it is, within fp32 " +
+		"evaluation in any order",
 	Doc:       combineDoc,
 	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: format.BF16}},
 	Draw:      drawCombine, Expect: expectCombine, Twins: combineTwins,
@@ -23,34 +24,94 @@ var combine = bench.Family{
 		{ID: "v4-flash", Why: "V4-Flash: 6 experts and the shared one, 4096 channels", Shapes: sums(4096, 6, 1)},
 		{ID: "v32", Why: "V3.2: 8 experts, factor 2.5", Shapes: sums(1792, 8, 2), Change: set("routed_scaling", 2.5)},
 		{ID: "odd-width", Why: "a width that no vector divides", Shapes: sums(131, 4, 3)},
-		{ID: "one-hot", Why: "every expert and the shared one in a channel of its own: whose weight is what", Shapes: sums(5, 4, 3), Change: oneHot, Catches: []string{"R2 sgl-project/sglang#28237"}},
+		{
+			ID:      "one-hot",
+			Why:     "every expert and the shared one in a channel of its own: whose weight is what",
+			Shapes:  sums(5, 4, 3),
+			Change:  oneHot,
+			Catches: []string{"R2 sgl-project/sglang#28237"},
+		},
 		{ID: "no-shared", Why: "a layer without shared expert", Shapes: sums(32, 4, 3), Change: without("shared_out")},
 		{ID: "one-expert", Why: "one expert a token", Shapes: sums(32, 1, 3)},
-		{ID: "unit-factor", Why: "a factor of 1, where the weights have it already", Shapes: sums(32, 4, 3), Change: set("routed_scaling", 1.0)},
+		{
+			ID:     "unit-factor",
+			Why:    "a factor of 1, where the weights have it already",
+			Shapes: sums(32, 4, 3),
+			Change: set("routed_scaling", 1.0),
+		},
 		{ID: "small-factor", Why: "a factor below 1", Shapes: sums(32, 4, 3), Change: set("routed_scaling", 0.3)},
-		{ID: "elsewhere", Why: "experts that live on other ranks: no row, nothing added", Shapes: sums(32, 6, 9), Change: elsewhere(0.5)},
-		{ID: "all-elsewhere", Why: "tokens without any expert here: the shared one alone", Shapes: sums(32, 4, 5), Change: elsewhere(1)},
-		{ID: "nothing", Why: "no expert and no shared one: 0", Shapes: sums(32, 4, 5), Change: all(elsewhere(1), without("shared_out"))},
+		{
+			ID:     "elsewhere",
+			Why:    "experts that live on other ranks: no row, nothing added",
+			Shapes: sums(32, 6, 9),
+			Change: elsewhere(0.5),
+		},
+		{
+			ID:     "all-elsewhere",
+			Why:    "tokens without any expert here: the shared one alone",
+			Shapes: sums(32, 4, 5),
+			Change: elsewhere(1),
+		},
+		{
+			ID:     "nothing",
+			Why:    "no expert and no shared one: 0",
+			Shapes: sums(32, 4, 5),
+			Change: all(elsewhere(1), without("shared_out")),
+		},
 		{ID: "cancelling", Why: "experts that cancel: the sum keeps few bits", Shapes: sums(64, 4, 4), Change: cancelling},
-		{ID: "coherent", Why: "outputs of one sign, where a narrow sum loses most", Shapes: sums(64, 8, 4), Change: func(g bench.Gen, p *bench.Problem) error {
-			p.Change("expert_out", func(int, float64) float64 { return 1.3 + 0.5*g.Float64() })
-			return nil
-		}},
-		{ID: "outlier", Why: "one expert a thousand times the others", Shapes: sums(64, 4, 4), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("expert_out", func(i int, v float64) float64 {
-				if i/64%5 == 2 {
-					return v * 1000
-				}
-				return v
-			})
-			return nil
-		}},
-		{ID: "padded", Why: "every operand sliced out of a wider one", Shapes: sums(32, 4, 5), Layout: map[string]bench.Layout{
-			"expert_out": {Lead: 3, Gap: 8, Tail: 90}, "topk_weights": {Lead: 1, Gap: 2, Tail: 9}, "src2dst": {Lead: 2, Gap: 3, Tail: 9}, "shared_out": {Lead: 4, Gap: 16, Tail: 70},
-		}},
-		{ID: "captured", Why: "a graph captured when fewer experts lived here", Shapes: sums(32, 4, 3, 6), Change: captured("src2dst", func(i int, v float64) float64 { return map[bool]float64{true: -1, false: v}[i%3 == 0] })},
+		{
+			ID:     "coherent",
+			Why:    "outputs of one sign, where a narrow sum loses most",
+			Shapes: sums(64, 8, 4),
+			Change: func(g bench.Gen, p *bench.Problem) error {
+				p.Change("expert_out", func(int, float64) float64 { return 1.3 + 0.5*g.Float64() })
+				return nil
+			},
+		},
+		{
+			ID:     "outlier",
+			Why:    "one expert a thousand times the others",
+			Shapes: sums(64, 4, 4),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("expert_out", func(i int, v float64) float64 {
+					if i/64%5 == 2 {
+						return v * 1000
+					}
+					return v
+				})
+				return nil
+			},
+		},
+		{
+			ID:     "padded",
+			Why:    "every operand sliced out of a wider one",
+			Shapes: sums(32, 4, 5),
+			Layout: map[string]bench.Layout{
+				"expert_out": {Lead: 3, Gap: 8, Tail: 90}, "topk_weights": {Lead: 1, Gap: 2, Tail: 9}, "src2dst": {
+					Lead: 2,
+					Gap:  3,
+					Tail: 9,
+				}, "shared_out": {Lead: 4, Gap: 16, Tail: 70},
+			},
+		},
+		{
+			ID:     "captured",
+			Why:    "a graph captured when fewer experts lived here",
+			Shapes: sums(32, 4, 3, 6),
+			Change: captured("src2dst", func(i int,
+				v float64,
+			) float64 {
+				return map[bool]float64{true: -1, false: v}[i%3 == 0]
+			}),
+		},
 		{ID: "alone", Why: "a batch and every token alone", Shapes: sums(32, 4, 7), Relate: inPieces(bench.Alone)},
-		{ID: "contiguous", Why: "sliced buffers and the same rows without gaps", Shapes: sums(32, 4, 7), Layout: map[string]bench.Layout{"expert_out": {Gap: 16, Tail: 90}, "shared_out": {Gap: 8, Tail: 60}}, Relate: inPieces(bench.Contiguous)},
+		{
+			ID:     "contiguous",
+			Why:    "sliced buffers and the same rows without gaps",
+			Shapes: sums(32, 4, 7),
+			Layout: map[string]bench.Layout{"expert_out": {Gap: 16, Tail: 90}, "shared_out": {Gap: 8, Tail: 60}},
+			Relate: inPieces(bench.Contiguous),
+		},
 	},
 }
 
@@ -162,8 +223,10 @@ func expectCombine(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	tokens, k, width := w.Dim(0), w.Dim(1), x.Dim(1)
 	a := numerics.FP32()
 	e := bench.Expected{
-		Name: "y", Shape: []int{tokens, width}, Axes: []string{"token", "channel"}, Want: make([]float64, tokens*width), Bound: make([]float64, tokens*width),
-		Derivation: "two products a term, added in any order in fp32, one rounding to the output", Scales: map[string]float64{"routed_scaling": f},
+		Name: "y", Shape: []int{tokens, width}, Axes: []string{"token", "channel"}, Want: make([]float64, tokens*width),
+		Bound:      make([]float64, tokens*width),
+		Derivation: "two products a term, added in any order in fp32, one rounding to the output",
+		Scales:     map[string]float64{"routed_scaling": f},
 	}
 	for t := range tokens {
 		for d := range width {

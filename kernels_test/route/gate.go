@@ -12,8 +12,9 @@ import (
 
 var gate = bench.Family{
 	Op: opGate, Slug: "moe-gate",
-	Claim: "the top_k experts with the best score plus bias MUST be chosen, and weighed by their scores alone, each factor applied once",
-	Doc:   gateDoc,
+	Claim: "the top_k experts with the best score plus bias MUST be chosen, and weighed by their scores alone, each " +
+		"factor applied once",
+	Doc: gateDoc,
 	Contracts: []numerics.Contract{
 		{Name: "lowest-index", Special: numerics.Rules{TieBreak: "lowest-index"}},
 		{Name: "fp32"},
@@ -26,7 +27,8 @@ func drawGate(g bench.Gen) (bench.Problem, error) {
 	t, e, k := g.Shape.Dim("tokens"), g.Shape.Dim("experts"), g.Shape.Dim("k")
 	groups, keep := max(g.Shape.Dim("groups"), 1), max(g.Shape.Dim("keep"), 1)
 	if k < 1 || e%groups != 0 || keep > groups || k > e/groups*keep {
-		return bench.Problem{}, fmt.Errorf("%d of %d experts in %d groups of which %d are kept cannot be drawn", k, e, groups, keep)
+		return bench.Problem{}, fmt.Errorf("%d of %d experts in %d groups of which %d are kept cannot be drawn", k, e, groups,
+			keep)
 	}
 	return bench.Problem{
 		Attrs: bench.Attrs{
@@ -58,8 +60,8 @@ type token struct {
 	weights []numerics.Tracked
 }
 
-// expectGate: the oracle chooses and weighs; the ids are judged as a selection with the error of the scores, the weights for the
-// experts that were chosen.
+// expectGate: the oracle chooses and weighs; the ids are judged as a selection with the error of the scores, the
+// weights for the experts that were chosen.
 func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	cfg, err := configOf(p.Attrs)
 	if err != nil {
@@ -72,15 +74,22 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	w := weigherOf(p.Attrs)
 	tokens := make([]token, logits.Rows)
-	ids := bench.Expected{Name: "topk_ids", Shape: []int{logits.Rows, cfg.K}, Axes: []string{"token", "slot"}, Derivation: "the best experts, as far as fp32 scores can tell"}
+	ids := bench.Expected{
+		Name:       "topk_ids",
+		Shape:      []int{logits.Rows, cfg.K},
+		Axes:       []string{"token", "slot"},
+		Derivation: "the best experts, as far as fp32 scores can tell",
+	}
 	weights := bench.Expected{
-		Name: "topk_weights", Shape: ids.Shape, Axes: []string{"token", "slot by expert"}, Derivation: "fp32 score, sum of the chosen in any order, quotient and product",
-		Scales: map[string]float64{"routed_scaling": cfg.Scaling},
+		Name: "topk_weights", Shape: ids.Shape, Axes: []string{"token", "slot by expert"},
+		Derivation: "fp32 score, sum of the chosen in any order, quotient and product",
+		Scales:     map[string]float64{"routed_scaling": cfg.Scaling},
 	}
 	for t := range tokens {
 		k := &tokens[t]
 		if k.padded = t >= whole; !k.padded && !slices.ContainsFunc(logits.Row(t), math.IsNaN) {
-			if err := k.fill(logits.Row(t), bias, cfg, p.Attrs.Word("scoring_func"), w, c.Contract.Special.TieBreak); err != nil {
+			if err := k.fill(logits.Row(t), bias, cfg, p.Attrs.Word("scoring_func"), w, c.Contract.Special.TieBreak); err !=
+				nil {
 				return nil, err
 			}
 		}
@@ -128,7 +137,12 @@ func selections(tokens []token, got []float64, experts, n int) []numerics.Select
 		switch {
 		case k.padded:
 		case k.experts == nil:
-			out = append(out, numerics.Selection{Scores: make([]float64, experts), Eps: make([]float64, experts), K: n, Chosen: chosen})
+			out = append(out, numerics.Selection{
+				Scores: make([]float64, experts),
+				Eps:    make([]float64, experts),
+				K:      n,
+				Chosen: chosen,
+			})
 		default:
 			out = append(out, k.choice.selection(chosen))
 		}

@@ -15,43 +15,112 @@ var hash = bench.Family{
 	Contracts: []numerics.Contract{{Name: "fp32"}},
 	Draw:      drawHash, Expect: expectHash, Twins: hashTwins,
 	Kases: []bench.Kase{
-		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: hashes(16, 4, 300, 0, 1, 63, 64, 65, 100)},
+		{
+			ID:     "lengths",
+			Why:    "no token, one, and the edges of a tile of 64",
+			Shapes: hashes(16, 4, 300, 0, 1, 63, 64, 65, 100),
+		},
 		{ID: "v4-flash", Why: "V4-Flash's hash layers: 6 of 256 experts", Shapes: hashes(256, 6, 1000, 5)},
-		{ID: "sigmoid", Why: "another scoring function", Shapes: hashes(16, 4, 300, 6), Change: set("scoring_func", "sigmoid")},
-		{ID: "softmax", Why: "softmax over all experts, weights as they are", Shapes: hashes(16, 4, 300, 6), Change: all(set("scoring_func", "softmax"), set("renormalise", false))},
-		{ID: "raw", Why: "weights are not renormalised, the factor stays", Shapes: hashes(16, 4, 300, 6), Change: all(set("renormalise", false), set("routed_scaling", 2.5))},
+		{
+			ID:     "sigmoid",
+			Why:    "another scoring function",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: set("scoring_func", "sigmoid"),
+		},
+		{
+			ID:     "softmax",
+			Why:    "softmax over all experts, weights as they are",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: all(set("scoring_func", "softmax"), set("renormalise", false)),
+		},
+		{
+			ID:     "raw",
+			Why:    "weights are not renormalised, the factor stays",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: all(set("renormalise", false), set("routed_scaling", 2.5)),
+		},
 		{ID: "factor", Why: "another factor", Shapes: hashes(16, 4, 300, 6), Change: set("routed_scaling", 2.5)},
-		{ID: "all-negative", Why: "every logit below -5: ln(1+e^z) computed naively is 0", Shapes: hashes(16, 4, 300, 6), Change: uniform(-30, -5)},
-		{ID: "floor", Why: "scores of nearly 0 and a floor under their sum", Shapes: hashes(16, 4, 300, 6), Change: all(uniform(-80, -65), set("renormalise_floor", 1e-17))},
+		{
+			ID:     "all-negative",
+			Why:    "every logit below -5: ln(1+e^z) computed naively is 0",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: uniform(-30, -5),
+		},
+		{
+			ID:     "floor",
+			Why:    "scores of nearly 0 and a floor under their sum",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: all(uniform(-80, -65), set("renormalise_floor", 1e-17)),
+		},
 		{ID: "large-floor", Why: "a floor that counts", Shapes: hashes(16, 4, 300, 6), Change: set("renormalise_floor", 0.3)},
 		{ID: "large", Why: "logits of 90: e^z is beyond fp32", Shapes: hashes(16, 4, 300, 6), Change: uniform(20, 120)},
 		{ID: "one-expert", Why: "one expert a token: the weight is the factor", Shapes: hashes(16, 1, 40, 6)},
-		{ID: "repeated-ids", Why: "the same token id several times", Shapes: hashes(16, 4, 300, 8), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("token_ids", func(t int, _ float64) float64 { return float64(t/3) + 7 })
-			return unread(p)
-		}},
-		{ID: "high-ids", Why: "ids beyond 16 bits", Shapes: hashes(8, 2, 70000, 4, 7), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("token_ids", func(t int, _ float64) float64 { return float64(69999 - 1100*t) })
-			return unread(p)
-		}},
+		{
+			ID:     "repeated-ids",
+			Why:    "the same token id several times",
+			Shapes: hashes(16, 4, 300, 8),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("token_ids", func(t int, _ float64) float64 { return float64(t/3) + 7 })
+				return unread(p)
+			},
+		},
+		{
+			ID:     "high-ids",
+			Why:    "ids beyond 16 bits",
+			Shapes: hashes(8, 2, 70000, 4, 7),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("token_ids", func(t int, _ float64) float64 { return float64(69999 - 1100*t) })
+				return unread(p)
+			},
+		},
 		{ID: "bf16-logits", Why: "logits as a gate in bf16 gives them", Shapes: hashes(16, 4, 300, 6), Change: inBF16},
-		{ID: "padded", Why: "every operand sliced out of a wider one", Shapes: hashes(16, 4, 300, 6), Layout: map[string]bench.Layout{
-			"logits": {Lead: 3, Gap: 8, Tail: 50}, "token_ids": {Lead: 2, Tail: 7}, "tid2eid": {Lead: 1, Gap: 2, Tail: 30},
-		}},
-		{ID: "padded-softmax", Why: "the same with softmax, in which every logit counts", Shapes: hashes(16, 4, 300, 6), Change: set("scoring_func", "softmax"), Layout: map[string]bench.Layout{
-			"logits": {Lead: 5, Gap: 2, Tail: 50}, "token_ids": {Lead: 1, Tail: 4}, "tid2eid": {Lead: 3, Gap: 4, Tail: 30},
-		}},
-		{ID: "contiguous", Why: "a sliced buffer and the same rows without gaps", Shapes: hashes(16, 4, 300, 7), Change: all(set("scoring_func", "softmax"), set("renormalise", false)), Layout: map[string]bench.Layout{"logits": {Gap: 8, Tail: 40}}, Relate: inPieces(bench.Contiguous)},
-		{ID: "captured", Why: "a graph captured with other tokens", Shapes: hashes(16, 4, 300, 3, 6), Change: captured("token_ids", func(_ int, v float64) float64 { return float64(int(v+11) % 300) })},
+		{
+			ID:     "padded",
+			Why:    "every operand sliced out of a wider one",
+			Shapes: hashes(16, 4, 300, 6),
+			Layout: map[string]bench.Layout{
+				"logits": {Lead: 3, Gap: 8, Tail: 50}, "token_ids": {Lead: 2, Tail: 7}, "tid2eid": {Lead: 1, Gap: 2, Tail: 30},
+			},
+		},
+		{
+			ID:     "padded-softmax",
+			Why:    "the same with softmax, in which every logit counts",
+			Shapes: hashes(16, 4, 300, 6),
+			Change: set("scoring_func", "softmax"),
+			Layout: map[string]bench.Layout{
+				"logits": {Lead: 5, Gap: 2, Tail: 50}, "token_ids": {Lead: 1, Tail: 4}, "tid2eid": {Lead: 3, Gap: 4, Tail: 30},
+			},
+		},
+		{
+			ID:     "contiguous",
+			Why:    "a sliced buffer and the same rows without gaps",
+			Shapes: hashes(16, 4, 300, 7),
+			Change: all(set("scoring_func", "softmax"), set("renormalise", false)),
+			Layout: map[string]bench.Layout{"logits": {Gap: 8, Tail: 40}},
+			Relate: inPieces(bench.Contiguous),
+		},
+		{
+			ID:     "captured",
+			Why:    "a graph captured with other tokens",
+			Shapes: hashes(16, 4, 300, 3, 6),
+			Change: captured("token_ids", func(_ int, v float64) float64 { return float64(int(v+11) % 300) }),
+		},
 		{ID: "alone", Why: "a batch and every token alone", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(bench.Alone)},
-		{ID: "backwards", Why: "the tokens in the opposite order: ids follow", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(bench.Backwards)},
+		{
+			ID:     "backwards",
+			Why:    "the tokens in the opposite order: ids follow",
+			Shapes: hashes(16, 4, 300, 7),
+			Relate: inPieces(bench.Backwards),
+		},
 	},
 }
 
 func hashes(e, k, vocabulary int, t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		out = append(out, bench.S(slug("e%d-k%d-v%d-t%d", e, k, vocabulary, n), map[string]int{"tokens": n, "experts": e, "k": k, "vocabulary": vocabulary}))
+		out = append(out, bench.S(slug("e%d-k%d-v%d-t%d", e, k, vocabulary, n), map[string]int{
+			"tokens": n, "experts": e, "k": k, "vocabulary": vocabulary,
+		}))
 	}
 	return out
 }
@@ -85,29 +154,38 @@ func drawHash(g bench.Gen) (bench.Problem, error) {
 		ids[i] = g.IntN(v)
 	}
 	p := bench.Problem{
-		Attrs: bench.Attrs{"scoring_func": "sqrtsoftplus", "renormalise": true, "renormalise_floor": 0.0, "routed_scaling": 1.5},
+		Attrs: bench.Attrs{
+			"scoring_func":      "sqrtsoftplus",
+			"renormalise":       true,
+			"renormalise_floor": 0.0,
+			"routed_scaling":    1.5,
+		},
 		Operands: map[string]bench.Operand{
-			"logits": bench.Floats(bench.F32, g.Normal(t*e, 1.5), t, e), "token_ids": bench.Ints(ids, t), "tid2eid": bench.Ints(table, v, k),
+			"logits": bench.Floats(bench.F32, g.Normal(t*e, 1.5), t, e), "token_ids": bench.Ints(ids, t),
+			"tid2eid": bench.Ints(table, v, k),
 		},
 		Outputs: map[string]bench.Output{"topk_weights": bench.Out(bench.F32, t, k), "topk_ids": bench.OutI32(t, k)},
 	}
 	return p, unread(&p)
 }
 
-// expectHash: ids and weights by ascending expert, values by the oracle where it has the form (HashRoute), else by the scores.
+// expectHash: ids and weights by ascending expert, values by the oracle where it has the form (HashRoute), else by the
+// scores.
 func expectHash(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	logits, table, w := p.In("logits").Mat(), p.In("tid2eid"), weigherOf(p.Attrs)
 	k := table.Dim(1)
 	tokens := make([]token, logits.Rows)
 	shape := []int{logits.Rows, k}
 	ids := bench.Expected{
-		Name: "topk_ids", Shape: shape, Axes: []string{"token", "slot by expert"}, Want: []float64{}, Derivation: "the experts of the token's row are exact",
-		From: func(out map[string][]float64) []float64 { return sortedIDs(out["topk_ids"], logits.Rows, k) },
+		Name: "topk_ids", Shape: shape, Axes: []string{"token", "slot by expert"}, Want: []float64{},
+		Derivation: "the experts of the token's row are exact",
+		From:       func(out map[string][]float64) []float64 { return sortedIDs(out["topk_ids"], logits.Rows, k) },
 	}
 	weights := bench.Expected{
-		Name: "topk_weights", Shape: shape, Axes: []string{"token", "slot by expert"}, Derivation: "fp32 score, sum of the row's in any order, quotient and product",
-		Scales: map[string]float64{"routed_scaling": w.scaling},
-		From:   func(out map[string][]float64) []float64 { return byExpert(tokens, out, logits.Cols, k, w) },
+		Name: "topk_weights", Shape: shape, Axes: []string{"token", "slot by expert"},
+		Derivation: "fp32 score, sum of the row's in any order, quotient and product",
+		Scales:     map[string]float64{"routed_scaling": w.scaling},
+		From:       func(out map[string][]float64) []float64 { return byExpert(tokens, out, logits.Cols, k, w) },
 	}
 	for t, id := range p.In("token_ids").Ints() {
 		row := bench.Tensor{Shape: []int{k}, Data: table.Row(id)}.Ints()
@@ -129,7 +207,8 @@ func expectHash(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		}
 		for i, e := range sorted {
 			ids.Want = append(ids.Want, float64(e))
-			weights.Want, weights.Bound = append(weights.Want, tokens[t].weights[i].X), append(weights.Bound, tokens[t].weights[i].E)
+			weights.Want, weights.Bound = append(weights.Want, tokens[t].weights[i].X),
+				append(weights.Bound, tokens[t].weights[i].E)
 		}
 	}
 	return []bench.Expected{ids, weights}, nil

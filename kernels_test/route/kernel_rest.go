@@ -2,8 +2,8 @@ package route
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 
-// hashOptions are what a gate by token id does otherwise, besides what gateOptions do to the weights; all but the order are
-// faults.
+// hashOptions are what a gate by token id does otherwise, besides what gateOptions do to the weights; all but the order
+// are faults.
 type hashOptions struct {
 	gate gateOptions
 

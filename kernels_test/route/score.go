@@ -41,8 +41,8 @@ func weigherOf(a bench.Attrs) weigher {
 	return weigher{a.Flag("renormalise"), a.Num("renormalise_floor"), a.Num("routed_scaling")}
 }
 
-// weights of the experts ids, in their order, with the error of fp32: the sum in any order, a reciprocal and two products,
-// which no other way to compute them exceeds.
+// weights of the experts ids, in their order, with the error of fp32: the sum in any order, a reciprocal and two
+// products, which no other way to compute them exceeds.
 func (w weigher) weights(s []numerics.Tracked, ids []int) []numerics.Tracked {
 	a := numerics.FP32()
 	out := make([]numerics.Tracked, len(ids))
@@ -76,7 +76,8 @@ func scoringOf(name string) (oracle.Scoring, error) {
 	return 0, fmt.Errorf("no scoring function is called %q; sigmoid, sqrtsoftplus and softmax are", name)
 }
 
-// aligned are a token's experts and their weights, sorted by expert. ok is false unless they are k different experts of E.
+// aligned are a token's experts and their weights, sorted by expert. ok is false unless they are k different experts of
+// E.
 func aligned(ids, weights []float64, experts int) (sorted []int, w []float64, ok bool) {
 	at := make([]int, len(ids))
 	for i := range at {
@@ -100,9 +101,9 @@ func aligned(ids, weights []float64, experts int) (sorted []int, w []float64, ok
 	return sorted, w, ok
 }
 
-// rebased says weights of other experts than the reference's as if they were the reference's: as many bounds from the exact
-// weight at the same place as they are from their own. Experts that may stand for each other, and wrong ones, are the
-// selection's affair; here each is weighed for what it is.
+// rebased says weights of other experts than the reference's as if they were the reference's: as many bounds from the
+// exact weight at the same place as they are from their own. Experts that may stand for each other, and wrong ones, are
+// the selection's affair; here each is weighed for what it is.
 func rebased(got []float64, own, want []numerics.Tracked) []float64 {
 	out := make([]float64, len(got))
 	for i, v := range got {

@@ -8,7 +8,13 @@ import (
 
 // Suite is the suite of this package.
 func Suite() bench.Suite {
-	return bench.Suite{Name: "route", Families: []bench.Family{gate, hash, combine}, Built: built, Variants: variants(), Plants: plants()}
+	return bench.Suite{
+		Name:     "route",
+		Families: []bench.Family{gate, hash, combine},
+		Built:    built,
+		Variants: variants(),
+		Plants:   plants(),
+	}
 }
 
 // built is the candidate that follows a contract to the letter: fp32 from the front, ties to the lower expert.
@@ -16,7 +22,8 @@ func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case "fp32", "lowest-index", "bf16-out":
 		return bench.FromKernels(contract+"-sequential", map[string]bench.Kernel{
-			opGate: gateWith(bench.Sequential, gateOptions{}), opHash: hashWith(bench.Sequential, hashOptions{}), opCombine: combineWith(combineOptions{}),
+			opGate: gateWith(bench.Sequential, gateOptions{}), opHash: hashWith(bench.Sequential, hashOptions{}),
+			opCombine: combineWith(combineOptions{}),
 		}), nil
 	}
 	return nil, fmt.Errorf("no contract of the route suite is called %q; fp32, lowest-index and bf16-out are", contract)

@@ -12,8 +12,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/route"
 )
 
-// Every correct candidate MUST be accepted, every plant stopped by at least two cases, one of which does not list it. The
-// diagnosis MUST name the class of a row of the catalogue: on the first case that stops it, first of all causes.
+// Every correct candidate MUST be accepted, every plant stopped by at least two cases, one of which does not list it.
+// The diagnosis MUST name the class of a row of the catalogue: on the first case that stops it, first of all causes.
 func TestSuite(t *testing.T) {
 	suite := route.Suite()
 	proof, err := suite.Prove(t.Context(), bench.Options{Every: bench.Every()})

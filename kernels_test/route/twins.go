@@ -20,16 +20,24 @@ func fixed(class, name, attr string, v any) bench.Twin {
 var (
 	factorTwin = fixed("scale", "a routed scaling factor of 1", "routed_scaling", 1.0)
 	floorTwin  = fixed("eps", "no floor", "renormalise_floor", 0.0)
-	gentleTwin = bench.Twin{Class: "gate", Name: "logits between -1 and 1", Apply: func(g bench.Gen, p *bench.Problem) bool {
-		p.Attrs["renormalise_floor"] = 0.0
-		p.Change("logits", func(int, float64) float64 { return 2*g.Float64() - 1 })
-		return true
-	}}
-	equalTwin = bench.Twin{Class: "gate", Name: "experts of equal logits, renormalised", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Attrs["renormalise"], p.Attrs["renormalise_floor"] = true, 0.0
-		p.Change("logits", func(int, float64) float64 { return 0.5 })
-		return true
-	}}
+	gentleTwin = bench.Twin{
+		Class: "gate",
+		Name:  "logits between -1 and 1",
+		Apply: func(g bench.Gen, p *bench.Problem) bool {
+			p.Attrs["renormalise_floor"] = 0.0
+			p.Change("logits", func(int, float64) float64 { return 2*g.Float64() - 1 })
+			return true
+		},
+	}
+	equalTwin = bench.Twin{
+		Class: "gate",
+		Name:  "experts of equal logits, renormalised",
+		Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			p.Attrs["renormalise"], p.Attrs["renormalise_floor"] = true, 0.0
+			p.Change("logits", func(int, float64) float64 { return 0.5 })
+			return true
+		},
+	}
 )
 
 var gateTwins = []bench.Twin{
@@ -67,13 +75,17 @@ var hashTwins = []bench.Twin{
 	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
 	factorTwin,
 	floorTwin,
-	{Class: "selection", Name: "experts 0, 1, ... in every row, which are the best", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		k, n := p.Operands["tid2eid"].Shape[1], p.Operands["logits"].Shape[1]
-		p.Change("tid2eid", func(i int, _ float64) float64 { return float64(i % k) })
-		p.Change("logits", func(i int, _ float64) float64 { return 2 - 0.125*float64(i%n) })
-		p.Unread = nil
-		return true
-	}},
+	{
+		Class: "selection",
+		Name:  "experts 0, 1, ... in every row, which are the best",
+		Apply: func(_ bench.Gen, p *bench.Problem) bool {
+			k, n := p.Operands["tid2eid"].Shape[1], p.Operands["logits"].Shape[1]
+			p.Change("tid2eid", func(i int, _ float64) float64 { return float64(i % k) })
+			p.Change("logits", func(i int, _ float64) float64 { return 2 - 0.125*float64(i%n) })
+			p.Unread = nil
+			return true
+		},
+	},
 	fixed("scale", "renormalised weights", "renormalise", true),
 	fixed("scale", "weights as they are", "renormalise", false),
 	gentleTwin,

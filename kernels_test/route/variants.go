@@ -16,7 +16,14 @@ func variants() []bench.Variant {
 	sums := []struct {
 		name string
 		sum  bench.Summing
-	}{{"sequential", bench.Sequential}, {"reversed", bench.Reversed}, {"pairwise", bench.Pairwise}, {"wide", bench.Wide}, {"lanes-4", bench.Lanes(4, bench.Pairwise)}, {"lanes-32", bench.Lanes(32, bench.Pairwise)}}
+	}{
+		{"sequential", bench.Sequential},
+		{"reversed", bench.Reversed},
+		{"pairwise", bench.Pairwise},
+		{"wide", bench.Wide},
+		{"lanes-4", bench.Lanes(4, bench.Pairwise)},
+		{"lanes-32", bench.Lanes(32, bench.Pairwise)},
+	}
 	weighing := []struct {
 		name string
 		o    gateOptions
@@ -29,7 +36,9 @@ func variants() []bench.Variant {
 	}
 	for _, s := range sums {
 		for _, w := range weighing {
-			add("gate-"+w.name+"-"+s.name, "", map[string]bench.Kernel{opGate: gateWith(s.sum, w.o), opHash: hashWith(s.sum, hashOptions{gate: w.o})})
+			add("gate-"+w.name+"-"+s.name, "", map[string]bench.Kernel{
+				opGate: gateWith(s.sum, w.o), opHash: hashWith(s.sum, hashOptions{gate: w.o}),
+			})
 		}
 		o := gateOptions{higherTies: true}
 		add("gate-higher-ties-"+s.name, "fp32", map[string]bench.Kernel{opGate: gateWith(s.sum, o)})
@@ -38,7 +47,8 @@ func variants() []bench.Variant {
 	}
 	for _, order := range []string{"", "-backward"} {
 		for name, o := range map[string]combineOptions{
-			"factor-last": {}, "factor-on-weights": {factorOnWeights: true}, "factor-on-terms": {factorOnTerms: true}, "shared-first": {sharedFirst: true},
+			"factor-last": {}, "factor-on-weights": {factorOnWeights: true}, "factor-on-terms": {factorOnTerms: true},
+			"shared-first": {sharedFirst: true},
 		} {
 			o.backward = order != ""
 			if name == "factor-last" && !o.backward {

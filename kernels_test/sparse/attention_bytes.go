@@ -8,8 +8,9 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// bytes are pages of codes with scales that differ from group to group. V3.2's fp32 scales are no powers of two but have four
-// significant bits, so that code times scale is exact in bf16 too: implementations differ in where they round that product.
+// bytes are pages of codes with scales that differ from group to group. V3.2's fp32 scales are no powers of two but
+// have four significant bits, so that code times scale is exact in bf16 too: implementations differ in where they round
+// that product.
 func (d *draft) bytes(c pool) bench.Operand {
 	l, err := layoutOf(d.layout, c.page)
 	if err != nil {
@@ -43,7 +44,8 @@ func (d *draft) code(page []byte, f format.Field, t, e int) {
 	case format.E8M0.Name:
 		page[at] = byte(127 - d.IntN(4)) // 2^0 to 2^-3
 	default:
-		binary.LittleEndian.PutUint32(page[at:], math.Float32bits(float32(1+float64(1+d.IntN(7))/8)/float32(int(2)<<d.IntN(2))))
+		binary.LittleEndian.PutUint32(page[at:],
+			math.Float32bits(float32(1+float64(1+d.IntN(7))/8)/float32(int(2)<<d.IntN(2))))
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// editLists changes entries that count, and marks anew what is unread. f gets query, lane, the list's length and the entry.
+// editLists changes entries that count, and marks anew what is unread. f gets query, lane, the list's length and the
+// entry.
 func editLists(p *bench.Problem, prefix string, f func(t, lane, n, v int) int) error {
 	o, lengths := p.Operands[prefix+"indices"], p.In(prefix+"topk_length").Ints()
 	lanes := o.Shape[1]
@@ -134,40 +135,110 @@ func valueKases() []bench.Kase {
 		return nil
 	}
 	return []bench.Kase{
-		{ID: "index-coded", Why: "equal scores, and values that say which row they are from: the log-sum-exp is ln L", Phase: "prefill", Contracts: []string{fp32, v4First, flashMLA, flashInfer}, Shapes: one(nano, split, sized("from-start", dims{"context": 0, "extend": 9})), Change: coded},
-		{ID: "needles", Why: "one row outweighs the others: first and last of each list and beside tile edges", Phase: "prefill", Contracts: twoContracts(), Shapes: one(sized("b8", dims{"requests": 8, "extend": 1, "heads": 2, "window": 33})), Change: needles},
-		{ID: "coherent", Why: "nothing is negative, so that errors add up", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano), Change: func(_ bench.Gen, p *bench.Problem) error {
-			for _, name := range []string{"q", "kv", "extra_kv"} {
-				p.Change(name, func(_ int, v float64) float64 { return math.Abs(v) / 2 })
-			}
-			return nil
-		}},
-		{ID: "outlier", Why: "one channel of the rows is a thousand times the others", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano), Change: func(_ bench.Gen, p *bench.Problem) error {
-			for _, name := range []string{"kv", "extra_kv"} {
-				p.Change(name, func(i int, v float64) float64 {
+		{
+			ID:        "index-coded",
+			Why:       "equal scores, and values that say which row they are from: the log-sum-exp is ln L",
+			Phase:     "prefill",
+			Contracts: []string{fp32, v4First, flashMLA, flashInfer},
+			Shapes:    one(nano, split, sized("from-start", dims{"context": 0, "extend": 9})),
+			Change:    coded,
+		},
+		{
+			ID:        "needles",
+			Why:       "one row outweighs the others: first and last of each list and beside tile edges",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(sized("b8", dims{"requests": 8, "extend": 1, "heads": 2, "window": 33})),
+			Change:    needles,
+		},
+		{
+			ID:        "coherent",
+			Why:       "nothing is negative, so that errors add up",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				for _, name := range []string{"q", "kv", "extra_kv"} {
+					p.Change(name, func(_ int, v float64) float64 { return math.Abs(v) / 2 })
+				}
+				return nil
+			},
+		},
+		{
+			ID:        "outlier",
+			Why:       "one channel of the rows is a thousand times the others",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				for _, name := range []string{"kv", "extra_kv"} {
+					p.Change(name, func(i int, v float64) float64 {
+						if i%64 == 5 {
+							return v * 1000
+						}
+						return v
+					})
+				}
+				p.Change("q", func(i int, v float64) float64 {
 					if i%64 == 5 {
-						return v * 1000
+						return v / 500
 					}
 					return v
 				})
-			}
-			p.Change("q", func(i int, v float64) float64 {
-				if i%64 == 5 {
-					return v / 500
-				}
-				return v
-			})
-			return nil
-		}},
-		{ID: "tiny", Why: "rows of 1e-30, weights all alike", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano), Change: times(map[string]float64{"kv": 1e-30, "extra_kv": 1e-30})},
-		{ID: "subnormal", Why: "rows below the normal range, which a kernel may flush", Phase: "prefill", Contracts: onlyFP32(), Shapes: one(nano), Change: times(map[string]float64{"kv": 1e-39, "extra_kv": 1e-39})},
-		{ID: "flat", Why: "scores that hardly differ", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano), Change: times(map[string]float64{"q": 0.01})},
-		{ID: "peaked", Why: "scores that differ by more than fp32's exponent holds", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano, split), Change: times(map[string]float64{"q": 20})},
-		{ID: "high-scores", Why: "all scores are far above 88: e^z overflows unless the maximum comes out", Phase: "prefill", Contracts: twoContracts(), Shapes: one(nano, split), Change: highScores},
-		{ID: "sinks", Why: "no sink (-inf), a sink that takes all (+inf), one far above and one far below the scores", Phase: "prefill", Contracts: flatContracts(), Shapes: one(nano, split), Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("attn_sink", func(h int, _ float64) float64 { return []float64{math.Inf(-1), math.Inf(1), 8, -8}[h%4] })
-			return nil
-		}},
+				return nil
+			},
+		},
+		{
+			ID:        "tiny",
+			Why:       "rows of 1e-30, weights all alike",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano),
+			Change:    times(map[string]float64{"kv": 1e-30, "extra_kv": 1e-30}),
+		},
+		{
+			ID:        "subnormal",
+			Why:       "rows below the normal range, which a kernel may flush",
+			Phase:     "prefill",
+			Contracts: onlyFP32(),
+			Shapes:    one(nano),
+			Change:    times(map[string]float64{"kv": 1e-39, "extra_kv": 1e-39}),
+		},
+		{
+			ID:        "flat",
+			Why:       "scores that hardly differ",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano),
+			Change:    times(map[string]float64{"q": 0.01}),
+		},
+		{
+			ID:        "peaked",
+			Why:       "scores that differ by more than fp32's exponent holds",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano, split),
+			Change:    times(map[string]float64{"q": 20}),
+		},
+		{
+			ID:        "high-scores",
+			Why:       "all scores are far above 88: e^z overflows unless the maximum comes out",
+			Phase:     "prefill",
+			Contracts: twoContracts(),
+			Shapes:    one(nano, split),
+			Change:    highScores,
+		},
+		{
+			ID:        "sinks",
+			Why:       "no sink (-inf), a sink that takes all (+inf), one far above and one far below the scores",
+			Phase:     "prefill",
+			Contracts: flatContracts(),
+			Shapes:    one(nano, split),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("attn_sink", func(h int, _ float64) float64 { return []float64{math.Inf(-1), math.Inf(1), 8, -8}[h%4] })
+				return nil
+			},
+		},
 	}
 }
 

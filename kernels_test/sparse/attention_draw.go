@@ -39,7 +39,15 @@ func (p pool) named(b, j int) int {
 const spareLanes = 3
 
 func drawAttention(g bench.Gen) (bench.Problem, error) {
-	d := draft{Gen: g, heads: g.Shape.Dim("heads"), dim: g.Shape.Dim("dim"), window: g.Shape.Dim("window"), topK: g.Shape.Dim("top_k"), ratio: g.Shape.Dim("ratio"), layout: "rows"}
+	d := draft{
+		Gen:    g,
+		heads:  g.Shape.Dim("heads"),
+		dim:    g.Shape.Dim("dim"),
+		window: g.Shape.Dim("window"),
+		topK:   g.Shape.Dim("top_k"),
+		ratio:  g.Shape.Dim("ratio"),
+		layout: "rows",
+	}
 	d.dv, d.rope = d.dim, d.dim/4
 	if n := g.Shape.Dim("rope"); n > 0 {
 		d.rope = n
@@ -82,7 +90,11 @@ func drawAttention(g bench.Gen) (bench.Problem, error) {
 		}
 		d.extraLists = append(d.extraLists, d.pick(oracle.Visible(p, max(d.ratio, 1)), d.topK))
 	}
-	p := bench.Problem{Operands: map[string]bench.Operand{}, Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{}}
+	p := bench.Problem{
+		Operands: map[string]bench.Operand{},
+		Layout:   map[string]bench.Layout{},
+		Unread:   map[string]func(int) bool{},
+	}
 	d.common(&p)
 	d.put(&p, "", d.main, d.lists, max(d.window, d.topK*(1-min(d.window, 1)))+spareLanes)
 	if d.ratio > 0 {
@@ -138,14 +150,16 @@ func (d *draft) common(p *bench.Problem) {
 		rounding = "fp8"
 	}
 	p.Attrs = bench.Attrs{
-		"softmax_scale": float64(float32(1.3 / math.Sqrt(float64(d.dim)))), "d_v": float64(d.dv), "num_splits": float64(max(d.Shape.Dim("splits"), 1)),
-		"lse_base": base, "empty_lse": empty, "page_size": float64(d.Shape.Dim("page")), "extra_page_size": 0.0,
+		"softmax_scale": float64(float32(1.3 / math.Sqrt(float64(d.dim)))), "d_v": float64(d.dv),
+		"num_splits": float64(max(d.Shape.Dim("splits"), 1)),
+		"lse_base":   base, "empty_lse": empty, "page_size": float64(d.Shape.Dim("page")), "extra_page_size": 0.0,
 		"kv_layout": d.layout, "kv_rounding": rounding, "rope_dims": float64(d.rope),
 	}
 	p.Operands["q"] = bench.Floats(dtype, d.Normal(t*d.heads*d.dim, 1.1), t, d.heads, d.dim)
 	p.Operands["attn_sink"] = bench.Floats(bench.F32, d.Normal(d.heads, 1.5), d.heads)
 	p.Outputs = map[string]bench.Output{
-		"o": bench.Out(dtype, t, d.heads, d.dv), "lse": bench.Out(bench.F32, t, d.heads), "max_logits": bench.Out(bench.F32, t, d.heads),
+		"o": bench.Out(dtype, t, d.heads, d.dv), "lse": bench.Out(bench.F32, t, d.heads),
+		"max_logits": bench.Out(bench.F32, t, d.heads),
 	}
 }
 
@@ -197,7 +211,8 @@ func (d *draft) values(c pool) bench.Operand {
 	return bench.Floats(dtypeOf(d.Contract), d.Normal(c.rows*d.dim, 0.9), c.rows, d.dim)
 }
 
-// packed is the extend phase: window and compressed rows of each request gathered into one cache, lists as extend_rows builds them.
+// packed is the extend phase: window and compressed rows of each request gathered into one cache, lists as extend_rows
+// builds them.
 func (d *draft) packed() (bench.Problem, error) {
 	const align = 8
 	var requests []oracle.ExtendRequest
@@ -205,7 +220,12 @@ func (d *draft) packed() (bench.Problem, error) {
 	c := pool{}
 	for b, n := range d.lengths {
 		gathered := min(n, d.extends[b]+d.window-1)
-		requests = append(requests, oracle.ExtendRequest{SeqLen: n, Extend: d.extends[b], WindowBase: c.rows, CompressedBase: c.rows + gathered})
+		requests = append(requests, oracle.ExtendRequest{
+			SeqLen:         n,
+			Extend:         d.extends[b],
+			WindowBase:     c.rows,
+			CompressedBase: c.rows + gathered,
+		})
 		c.rows += gathered + n/d.ratio + 1
 	}
 	for _, p := range d.position {
@@ -215,14 +235,19 @@ func (d *draft) packed() (bench.Problem, error) {
 	if err != nil {
 		return bench.Problem{}, fmt.Errorf("lists of a chunk: %w", err)
 	}
-	p := bench.Problem{Operands: map[string]bench.Operand{}, Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{}}
+	p := bench.Problem{
+		Operands: map[string]bench.Operand{},
+		Layout:   map[string]bench.Layout{},
+		Unread:   map[string]func(int) bool{},
+	}
 	d.common(&p)
 	var flat, lengths []int
 	for t, row := range rows {
 		flat = append(flat, row...)
 		lengths = append(lengths, min(oracle.Visible(d.position[t], d.ratio), d.topK)+min(d.position[t]+1, d.window))
 	}
-	p.Operands["indices"], p.Operands["topk_length"] = bench.Ints(flat, len(rows), len(rows[0])), bench.Ints(lengths, len(rows))
+	p.Operands["indices"], p.Operands["topk_length"] = bench.Ints(flat, len(rows), len(rows[0])),
+		bench.Ints(lengths, len(rows))
 	p.Operands["kv"] = d.values(c)
 	return p, seal(&p)
 }

@@ -13,7 +13,12 @@ import (
 // attentionInput is a problem as the oracle takes it: rows as real values, lists of physical rows.
 func attentionInput(p bench.Problem) (oracle.ListAttentionInput, error) {
 	q := p.In("q")
-	in := oracle.ListAttentionInput{Q: q.Mat(), Heads: q.Dim(1), Values: p.Attrs.Int("d_v"), Scale: p.Attrs.Num("softmax_scale")}
+	in := oracle.ListAttentionInput{
+		Q:      q.Mat(),
+		Heads:  q.Dim(1),
+		Values: p.Attrs.Int("d_v"),
+		Scale:  p.Attrs.Num("softmax_scale"),
+	}
 	in.Q = oracle.Mat{Rows: q.Dim(0), Cols: q.Dim(1) * q.Dim(2), Data: q.Data}
 	if _, ok := p.Operands["attn_sink"]; ok {
 		in.Sink = p.In("attn_sink").Data
@@ -37,7 +42,8 @@ func attentionInput(p bench.Problem) (oracle.ListAttentionInput, error) {
 	return in, nil
 }
 
-// roundTrip sends the leading channels of finite rows through e4m3 with a power-of-two scale for each 64, as the later V4 release does.
+// roundTrip sends the leading channels of finite rows through e4m3 with a power-of-two scale for each 64, as the later
+// V4 release does.
 func roundTrip(rows oracle.Mat, rope int) (oracle.Mat, error) {
 	r, err := format.RecipeByName("v4-fp8")
 	if err != nil {
@@ -81,9 +87,31 @@ func expectAttention(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	t, h := in.Q.Rows, in.Heads
 	bounds := attentionBounds(c.Contract, in, base)
 	return asked(p, []bench.Expected{
-		{Name: "o", Shape: []int{t, h, in.Values}, Axes: []string{"query", "head", "channel"}, Want: o.Data, Bound: bounds.o, Derivation: "scores, weights, sums and merge under the contract, each moving o by p_j · ε_j · |v_j - o|, one rounding to the output"},
-		{Name: "lse", Shape: []int{t, h}, Axes: []string{"query", "head"}, Want: lse.Data, Bound: bounds.lse, Derivation: "the worst score's error, the sum's and the logarithm's, those of partial log-sum-exps"},
-		{Name: "max_logits", Shape: []int{t, h}, Axes: []string{"query", "head"}, Want: top.Data, Bound: bounds.top, Derivation: "the worst score's error"},
+		{
+			Name:  "o",
+			Shape: []int{t, h, in.Values},
+			Axes:  []string{"query", "head", "channel"},
+			Want:  o.Data,
+			Bound: bounds.o,
+			Derivation: "scores, weights, sums and merge under the contract, each moving o by p_j · ε_j · |v_j - o|, one " +
+				"rounding to the output",
+		},
+		{
+			Name:       "lse",
+			Shape:      []int{t, h},
+			Axes:       []string{"query", "head"},
+			Want:       lse.Data,
+			Bound:      bounds.lse,
+			Derivation: "the worst score's error, the sum's and the logarithm's, those of partial log-sum-exps",
+		},
+		{
+			Name:       "max_logits",
+			Shape:      []int{t, h},
+			Axes:       []string{"query", "head"},
+			Want:       top.Data,
+			Bound:      bounds.top,
+			Derivation: "the worst score's error",
+		},
 	}), nil
 }
 
@@ -103,12 +131,12 @@ type limits struct{ o, lse, top []float64 }
 
 // attentionBounds derives them, query by query and head by head.
 //
-// A score's error is that of its dot product in the contract's accumulator, times the scale, and 5u·|z| for the scale's rounding, its
-// product with log2 e, that constant, and their products. A kernel may cut the rows into parts that it joins by their
-// log-sum-exps: each is stored in fp32 and goes through a logarithm and an exponential, which moves all weights of a
-// part together by at most 2u·(max|z| + ln n) + 4k·u·(1 + ln n). Rescaling to a new maximum is one more exponential for
-// each tile of 16 rows: 2k·u·n/16. The rest is numerics.Arith.Attention; the product with V adds the accumulator's own
-// error where it is no fp32 sum.
+// A score's error is that of its dot product in the contract's accumulator, times the scale, and 5u·|z| for the
+// scale's rounding, its product with log2 e, that constant, and their products. A kernel may cut the rows into parts
+// that it joins by their log-sum-exps: each is stored in fp32 and goes through a logarithm and an exponential, which
+// moves all weights of a part together by at most 2u·(max|z| + ln n) + 4k·u·(1 + ln n). Rescaling to a new maximum
+// is one more exponential for each tile of 16 rows: 2k·u·n/16. The rest is numerics.Arith.Attention; the product with
+// V adds the accumulator's own error where it is no fp32 sum.
 func attentionBounds(c numerics.Contract, in oracle.ListAttentionInput, base string) limits {
 	a := numerics.FP32()
 	up := 0.0
@@ -158,7 +186,9 @@ type listedRow struct {
 }
 
 // scoreBounds are the scores with what moves the weights, and the error of a score alone.
-func scoreBounds(acc numerics.Accumulator, a numerics.Arith, q []float64, rows []listedRow, scale float64) (scores []numerics.Tracked, top float64) {
+func scoreBounds(acc numerics.Accumulator, a numerics.Arith, q []float64, rows []listedRow,
+	scale float64,
+) (scores []numerics.Tracked, top float64) {
 	most := 0.0
 	products := make([]float64, len(q))
 	for _, r := range rows {
@@ -184,7 +214,9 @@ func scoreBounds(acc numerics.Accumulator, a numerics.Arith, q []float64, rows [
 }
 
 // outputBounds are those of one query and head; all tells that the sink takes the whole weight.
-func outputBounds(c numerics.Contract, a numerics.Arith, terms numerics.AttentionTerms, values int, all bool) []float64 {
+func outputBounds(c numerics.Contract, a numerics.Arith, terms numerics.AttentionTerms, values int,
+	all bool,
+) []float64 {
 	out := make([]float64, values)
 	if len(terms.V) == 0 || all {
 		for i := range out {

@@ -24,7 +24,8 @@ func rowsOf(p bench.Problem, prefix string) int {
 	return kv.Shape[0]
 }
 
-// listed gives the physical rows that each query's list names, -1 for entries that are no row; only entries that count are there.
+// listed gives the physical rows that each query's list names, -1 for entries that are no row; only entries that count
+// are there.
 func listed(p bench.Problem, prefix string) ([][]int, error) {
 	indices, lengths := p.In(prefix+"indices"), p.In(prefix+"topk_length").Ints()
 	rows := rowsOf(p, prefix)
@@ -50,15 +51,16 @@ func listed(p bench.Problem, prefix string) ([][]int, error) {
 		pages = append(pages, bench.Tensor{Shape: []int{table.Shape[1]}, Data: table.Tensor().Row(b)}.Ints())
 	}
 	size := p.Attrs.Int(prefix + "page_size")
-	out, err := oracle.PagedRows(oracle.Paged{Rows: oracle.Mat{Rows: rows}, Size: size}, pages, p.In("request").Ints(), logical)
+	out, err := oracle.PagedRows(oracle.Paged{Rows: oracle.Mat{Rows: rows}, Size: size}, pages, p.In("request").Ints(),
+		logical)
 	if err != nil {
 		return nil, fmt.Errorf("rows of %sindices: %w", prefix, err)
 	}
 	return out, nil
 }
 
-// seal marks what no kernel reads: lanes behind a list, rows that no list names, padding of pages, table entries behind the last
-// page that a list of the request reaches. It follows every edit of lists.
+// seal marks what no kernel reads: lanes behind a list, rows that no list names, padding of pages, table entries behind
+// the last page that a list of the request reaches. It follows every edit of lists.
 func seal(p *bench.Problem) error {
 	for _, prefix := range prefixes(*p) {
 		lists, err := listed(*p, prefix)

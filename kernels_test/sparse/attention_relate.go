@@ -90,14 +90,16 @@ func permuted(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 }
 
 // whole is the problem changed in a way that the result does not depend on.
-func whole(exact bool, change func(g bench.Gen, p *bench.Problem) error) func(bench.Gen, bench.Problem) (bench.Relation, error) {
+func whole(exact bool, change func(g bench.Gen, p *bench.Problem) error) func(bench.Gen, bench.Problem) (bench.Relation,
+	error) {
 	return func(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 		err := change(g, &p)
 		return bench.Relation{Parts: []bench.Problem{p}, Join: first, Exact: exact}, err
 	}
 }
 
-// regathered is each chunk with a cache of its own that holds the rows of its lists alone, as a chunked prefill gathers them.
+// regathered is each chunk with a cache of its own that holds the rows of its lists alone, as a chunked prefill gathers
+// them.
 func regathered(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	r := bench.Relation{Join: stacked}
 	for _, queries := range chunks(p.Operands["q"].Shape[0]) {
@@ -223,42 +225,82 @@ func unshare(_ bench.Gen, p *bench.Problem) error {
 func relatedKases() []bench.Kase {
 	nano, pages := sized("nano", nil), paged("nano", dims{"context": 30})
 	every := map[string]bench.Layout{
-		"q": {Lead: 3, Gap: 64, Inner: 8, Tail: 900}, "kv": {Lead: 5, Gap: 16, Tail: 300}, "extra_kv": {Lead: 2, Gap: 24, Tail: 300},
-		"indices": {Lead: 1, Gap: 3, Tail: 200}, "extra_indices": {Lead: 4, Gap: 1, Tail: 200}, "topk_length": {Lead: 2, Tail: 3}, "extra_topk_length": {Lead: 1, Tail: 5}, "attn_sink": {Lead: 2, Tail: 2},
+		"q": {Lead: 3, Gap: 64, Inner: 8, Tail: 900}, "kv": {Lead: 5, Gap: 16, Tail: 300}, "extra_kv": {
+			Lead: 2,
+			Gap:  24,
+			Tail: 300,
+		},
+		"indices": {Lead: 1, Gap: 3, Tail: 200}, "extra_indices": {Lead: 4, Gap: 1, Tail: 200},
+		"topk_length": {Lead: 2, Tail: 3}, "extra_topk_length": {Lead: 1, Tail: 5}, "attn_sink": {Lead: 2, Tail: 2},
 	}
 	strided := func(name string, layout map[string]bench.Layout, phase string, s bench.Shape) bench.Kase {
-		return bench.Kase{ID: "strides-" + name, Why: "sliced out of a wider buffer, as dense: " + name, Phase: phase, Contracts: twoContracts(), Shapes: []bench.Shape{s}, Layout: layout, Relate: whole(false, func(_ bench.Gen, p *bench.Problem) error {
-			p.Layout = map[string]bench.Layout{}
-			return nil
-		})}
+		return bench.Kase{
+			ID:        "strides-" + name,
+			Why:       "sliced out of a wider buffer, as dense: " + name,
+			Phase:     phase,
+			Contracts: twoContracts(),
+			Shapes:    []bench.Shape{s},
+			Layout:    layout,
+			Relate: whole(false, func(_ bench.Gen, p *bench.Problem) error {
+				p.Layout = map[string]bench.Layout{}
+				return nil
+			}),
+		}
 	}
-	related := func(id, why, phase string, contracts []string, relate func(bench.Gen, bench.Problem) (bench.Relation, error), s ...bench.Shape) bench.Kase {
+	related := func(id, why, phase string, contracts []string,
+		relate func(bench.Gen, bench.Problem) (bench.Relation, error), s ...bench.Shape,
+	) bench.Kase {
 		return bench.Kase{ID: id, Why: why, Phase: phase, Contracts: contracts, Shapes: s, Relate: relate}
 	}
 	var residues []bench.Shape
 	for _, n := range []int{0, 13, 14, 15, 16, 17} {
 		residues = append(residues, sized(slug("context-%d", n), dims{"requests": 1, "context": n, "extend": 6}))
 	}
-	prefix := related("shared-prefix", "a prefix in shared pages is a prefix in pages of one's own", "decode", twoContracts(), whole(true, unshare), paged("nano", dims{"requests": 2, "context": 30, "window": 30}))
+	prefix := related("shared-prefix", "a prefix in shared pages is a prefix in pages of one's own", "decode",
+		twoContracts(), whole(true, unshare), paged("nano", dims{
+			"requests": 2,
+			"context":  30,
+			"window":   30,
+		}))
 	prefix.Change = sharePages
-	alone := related("alone", "each query alone, out of wider buffers", "prefill", twoContracts(), inParts(oneByOne), nano, sized("split", dims{"splits": 3}))
+	alone := related("alone", "each query alone, out of wider buffers", "prefill", twoContracts(), inParts(oneByOne), nano,
+		sized("split", dims{"splits": 3}))
 	alone.Layout = map[string]bench.Layout{"q": every["q"], "kv": every["kv"], "indices": every["indices"]}
-	batch := related("batch", "requests of a decode batch, each alone, out of wider buffers", "decode", twoContracts(), inParts(oneByOne), pages)
-	batch.Layout = map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 300}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}}
+	batch := related("batch", "requests of a decode batch, each alone, out of wider buffers", "decode", twoContracts(),
+		inParts(oneByOne), pages)
+	batch.Layout = map[string]bench.Layout{
+		"kv":                {Lead: 5, Gap: 32, Inner: 16, Tail: 300},
+		"block_table":       {Lead: 3, Gap: 2, Tail: 40},
+		"extra_block_table": {Lead: 1, Gap: 5, Tail: 90},
+	}
 	kases := []bench.Kase{
 		strided("heads-outermost", map[string]bench.Layout{"q": {Lead: 4, Gap: 64, Tail: 900, Swap: true}}, "prefill", nano),
 		strided("all", every, "prefill", sized("split", dims{"splits": 2})),
-		strided("pages", map[string]bench.Layout{"kv": {Lead: 5, Gap: 32, Inner: 16, Tail: 300}, "extra_kv": {Lead: 2, Gap: 8, Tail: 300}, "block_table": {Lead: 3, Gap: 2, Tail: 40}, "extra_block_table": {Lead: 1, Gap: 5, Tail: 90}, "request": {Lead: 2, Tail: 2}}, "decode", pages),
-		related("chunked", "chunks of a prefill, each with rows gathered anew, are the prefill at once", "prefill", twoContracts(), regathered, residues...),
+		strided("pages", map[string]bench.Layout{
+			"kv":                {Lead: 5, Gap: 32, Inner: 16, Tail: 300},
+			"extra_kv":          {Lead: 2, Gap: 8, Tail: 300},
+			"block_table":       {Lead: 3, Gap: 2, Tail: 40},
+			"extra_block_table": {Lead: 1, Gap: 5, Tail: 90},
+			"request":           {Lead: 2, Tail: 2},
+		}, "decode", pages),
+		related("chunked", "chunks of a prefill, each with rows gathered anew, are the prefill at once", "prefill",
+			twoContracts(), regathered, residues...),
 		alone,
 		related("permuted", "the batch in reverse", "prefill", twoContracts(), permuted, nano),
 		related("reordered", "the lists in reverse", "prefill", twoContracts(), whole(false, reorder), nano),
-		related("parts", "num_splits does not matter", "prefill", twoContracts(), whole(false, func(_ bench.Gen, p *bench.Problem) error {
-			p.Attrs[splitsWord] = 1.0
-			return nil
-		}), sized("n5", dims{"splits": 5})),
-		related("verify", "a verify step of four tokens is four decode steps", "decode", pagedContracts(), inParts(oneByOne), paged("m4", dims{"requests": 2, "extend": 4, "context": 13})),
-		related("moved", "pages moved elsewhere between two steps", "decode", pagedContracts(), whole(true, relabel(shuffled)), pages),
+		related("parts", "num_splits does not matter", "prefill", twoContracts(),
+			whole(false, func(_ bench.Gen, p *bench.Problem) error {
+				p.Attrs[splitsWord] = 1.0
+				return nil
+			}), sized("n5", dims{"splits": 5})),
+		related("verify", "a verify step of four tokens is four decode steps", "decode", pagedContracts(), inParts(oneByOne),
+			paged("m4", dims{
+				"requests": 2,
+				"extend":   4,
+				"context":  13,
+			})),
+		related("moved", "pages moved elsewhere between two steps", "decode", pagedContracts(),
+			whole(true, relabel(shuffled)), pages),
 		batch,
 		prefix,
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// roundingKases are rows of several groups. A power of two as scale changes no code but the subnormal ones, so that wrong groups
-// and wrong floors only show between sizes some thousands apart.
+// roundingKases are rows of several groups. A power of two as scale changes no code but the subnormal ones, so that
+// wrong groups and wrong floors only show between sizes some thousands apart.
 func roundingKases() []bench.Kase {
 	wide := func(name string, dim, rope int) bench.Shape {
 		return sized(name, dims{"requests": 2, "extend": 1, "heads": 2, "dim": dim, "rope": rope})
@@ -16,19 +16,29 @@ func roundingKases() []bench.Kase {
 	short, narrow := wide("d272-r64", 272, 64), wide("d160-r16", 160, 16)
 	return []bench.Kase{
 		{
-			ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},
+			ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode",
+			Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},
 			Change: sizedGroups(1, 3e4, 0.01, 2e3, 0.5, 1e5, 0.004),
 		},
-		{ID: "rounded-alike", Why: "the same groups, all of one size", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{short, narrow}},
 		{
-			ID: "rounded-tiny", Why: "groups below the floor of the scale, whose codes are subnormal for that", Phase: "decode", Contracts: []string{v4Later}, Shapes: []bench.Shape{sized("nano", nil), short},
+			ID:        "rounded-alike",
+			Why:       "the same groups, all of one size",
+			Phase:     "decode",
+			Contracts: []string{v4Later},
+			Shapes:    []bench.Shape{short, narrow},
+		},
+		{
+			ID: "rounded-tiny", Why: "groups below the floor of the scale, whose codes are subnormal for that", Phase: "decode",
+			Contracts: []string{v4Later}, Shapes: []bench.Shape{
+				sized("nano", nil), short,
+			},
 			Change: sizedGroups(2e-9, 1, 4e-9, 3e-6),
 		},
 	}
 }
 
-// sizedGroups multiplies the groups of the caches' rows that kv_rounding rounds, and divides the queries' channels by the same, so
-// that every channel counts alike in the scores.
+// sizedGroups multiplies the groups of the caches' rows that kv_rounding rounds, and divides the queries' channels by
+// the same, so that every channel counts alike in the scores.
 func sizedGroups(factors ...float64) func(bench.Gen, *bench.Problem) error {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		lead, width := rounded(*p)
@@ -133,11 +143,17 @@ func roundingPlants() []bench.Plant {
 		return own(name, class, effect, origin, []string{v4Later}, attending(func(o *attentionOptions) { o.rounding = f }))
 	}
 	return []bench.Plant{
-		plant("rounding-every-second-group", "variant", "the first 64 of each 128 channels are rounded", "a block of threads that covers half of a tile", roundingFaults{everySecond: true}),
-		plant("rounding-groups-of-128", "scale-layout", "128 channels share a scale", "the block of the weights' format", roundingFaults{groupOf128: true}),
-		plant("rounding-one-scale", "scale-layout", "all rounded channels of a row share a scale", "a scale of each token", roundingFaults{oneScale: true}),
-		plant("rounding-short-group-lost", "variant", "a last group of fewer than 64 channels is not rounded", "a loop over whole groups", roundingFaults{shortLost: true}),
-		plant("rounding-through-rope", "variant", "the rotated channels are rounded, too", "the whole row quantised", roundingFaults{throughRope: true}),
-		plant("rounding-floor-low", "eps", "the floor of the largest magnitude is 1e-8", "sgl-project/sglang quant_k_cache.py", roundingFaults{lowFloor: true}),
+		plant("rounding-every-second-group", "variant", "the first 64 of each 128 channels are rounded",
+			"a block of threads that covers half of a tile", roundingFaults{everySecond: true}),
+		plant("rounding-groups-of-128", "scale-layout", "128 channels share a scale", "the block of the weights' format",
+			roundingFaults{groupOf128: true}),
+		plant("rounding-one-scale", "scale-layout", "all rounded channels of a row share a scale", "a scale of each token",
+			roundingFaults{oneScale: true}),
+		plant("rounding-short-group-lost", "variant", "a last group of fewer than 64 channels is not rounded",
+			"a loop over whole groups", roundingFaults{shortLost: true}),
+		plant("rounding-through-rope", "variant", "the rotated channels are rounded, too", "the whole row quantised",
+			roundingFaults{throughRope: true}),
+		plant("rounding-floor-low", "eps", "the floor of the largest magnitude is 1e-8",
+			"sgl-project/sglang quant_k_cache.py", roundingFaults{lowFloor: true}),
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// The cause that is named first for a catalogue row's fault, at the first case that stops it, MUST be the row's class for at least
-// 80 % of the rows, and the class MUST be among the causes for at least 95 %.
+// The cause that is named first for a catalogue row's fault, at the first case that stops it, MUST be the row's class
+// for at least 80 % of the rows, and the class MUST be among the causes for at least 95 %.
 func TestCauses(t *testing.T) {
 	s := sparse.Suite()
 	classes := faults.Classes()

@@ -75,7 +75,8 @@ func TestUniformScoresAreCounted(t *testing.T) {
 					for _, r := range extra {
 						sum += p.In("extra_kv").Row(r)[c]
 					}
-					if got, want := o.Want[(q*h+head)*d+c], sum/(n+math.Exp(sink[head])); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+					if got, want := o.Want[(q*h+head)*d+c],
+						sum/(n+math.Exp(sink[head])); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
 						t.Errorf("%s: query %d, head %d, channel %d is %v, want %v", b.Case.ID, q, head, c, got, want)
 					}
 				}
@@ -138,8 +139,8 @@ func TestEmptyRows(t *testing.T) {
 	}
 }
 
-// V4's 8-byte scales and rounding of rows, by hand: the fp8 round trip leaves values of e4m3 times a power of two, close to the rows,
-// and not the rows themselves.
+// V4's 8-byte scales and rounding of rows, by hand: the fp8 round trip leaves values of e4m3 times a power of two,
+// close to the rows, and not the rows themselves.
 func TestRoundedRowsDiffer(t *testing.T) {
 	first, later := ready(t, "/lengths/nano/v4-first"), ready(t, "/lengths/nano/v4-later")
 	a, b := expected(t, first[0], "o"), expected(t, later[0], "o")
@@ -154,7 +155,8 @@ func TestRoundedRowsDiffer(t *testing.T) {
 		}
 	}
 	if beyond < len(a.Want)/10 || far > 0 {
-		t.Errorf("of %d outputs %d differ beyond the bound and %d by more than a tenth between rows as stored and rows through fp8", len(a.Want), beyond, far)
+		t.Errorf("of %d outputs %d differ beyond the bound and %d by more than a tenth between rows as stored and rows "+
+			"through fp8", len(a.Want), beyond, far)
 	}
 }
 
@@ -191,7 +193,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Every operand MUST be padded in some case, and every operand that has elements nobody reads MUST have them marked in some case.
+// Every operand MUST be padded in some case, and every operand that has elements nobody reads MUST have them marked in
+// some case.
 func TestEveryOperandIsPadded(t *testing.T) {
 	padded, unread := map[string]bool{}, map[string]bool{}
 	operands := map[string]bool{}
@@ -222,7 +225,8 @@ func TestEveryOperandIsPadded(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"sparse_attention kv", "sparse_attention extra_kv", "sparse_attention indices", "sparse_attention extra_indices", "sparse_attention block_table", "sparse_attention extra_block_table",
+		"sparse_attention kv", "sparse_attention extra_kv", "sparse_attention indices", "sparse_attention extra_indices",
+		"sparse_attention block_table", "sparse_attention extra_block_table",
 		"merge_state prefix_o", "merge_state suffix_o", "merge_states o", "merge_states lse", "extend_rows selected",
 	} {
 		if !unread[name] {

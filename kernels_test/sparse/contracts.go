@@ -21,14 +21,14 @@ const (
 	production = "production"
 )
 
-// tensorCore is bf16 products added in blocks of 16 with 25 fraction bits, truncated, in an order that nobody promises: Hopper's
-// block FMA, which also covers fp32 sums.
+// tensorCore is bf16 products added in blocks of 16 with 25 fraction bits, truncated, in an order that nobody promises:
+// Hopper's block FMA, which also covers fp32 sums.
 func tensorCore() numerics.Accumulator {
 	return numerics.Accumulator{Block: 16, Align: 25, Result: 23, Rounding: format.RZ}
 }
 
-// attentionContracts: fp32 throughout; then bf16 operands, weights rounded to bf16 before the product with V, and bf16 outputs, which
-// differ in what the rows are and in what the log-sum-exp says.
+// attentionContracts: fp32 throughout; then bf16 operands, weights rounded to bf16 before the product with V, and bf16
+// outputs, which differ in what the rows are and in what the log-sum-exp says.
 func attentionContracts() []numerics.Contract {
 	half := func(name string, special numerics.Rules) numerics.Contract {
 		return numerics.Contract{Name: name, Acc: tensorCore(), Mid: format.BF16, Out: format.BF16, Special: special}
@@ -73,7 +73,8 @@ func outTerm(c numerics.Contract, y, slack float64) float64 {
 	return numerics.HalfULP(c.Output(), y, slack)
 }
 
-// inBase turns a natural log-sum-exp and its bound to a base. The product with log2 e and the constant's own rounding add 2u.
+// inBase turns a natural log-sum-exp and its bound to a base. The product with log2 e and the constant's own rounding
+// add 2u.
 func inBase(base string, l numerics.Tracked) numerics.Tracked {
 	if base != "2" {
 		return l

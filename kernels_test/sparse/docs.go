@@ -10,47 +10,122 @@ const (
 	opExtendRows  = "extend_rows"
 )
 
-// attentionDoc describes sparse_attention. The operands have FlashMLA's names: V4's window is the main list, its compressed rows are
-// the extra one.
+// attentionDoc describes sparse_attention. The operands have FlashMLA's names: V4's window is the main list, its
+// compressed rows are the extra one.
 func attentionDoc() bench.Doc {
 	return bench.Doc{
-		Summary: "o = Σ_i e^(z_i) v_i / (Σ_i e^(z_i) + e^(attn_sink[h])) with z_i = softmax_scale · <q[t,h], kv_i>, over the rows i of the main list and then of the extra list; " +
-			"key and value are the same row, v_i its first d_v channels; a row listed twice counts twice; a query without any row gives o = 0 whatever the sink",
+		Summary: "o = Σ_i e^(z_i) v_i / (Σ_i e^(z_i) + e^(attn_sink[h])) with z_i = softmax_scale · <q[t,h], kv_i>, " +
+			"over the rows i of the main list and then of the extra list; " +
+			"key and value are the same row, v_i its first d_v channels; a row listed twice counts twice; a query without any " +
+			"row gives o = 0 whatever the sink",
 		Operands: []bench.TensorDoc{
 			{Name: "q", DType: "F32 or BF16", Shape: "[T, H, D]", Meaning: "queries, rotated"},
-			{Name: "kv", DType: "F32 or BF16; U8", Shape: "[S, D]; [P, page_size, D] where block_table is given; [P, bytes of a page] where kv_layout is not rows", Meaning: "main cache: keys and values, rotated. A page of bytes is laid out as kv_layout says"},
-			{Name: "indices", DType: "I32", Shape: "[T, N]", Meaning: "main list of each query. Without block_table: rows of kv, page · page_size + offset for pages; an index below 0 or beyond the last row of the cache is no row. With it: positions in the query's sequence, -1 is no row"},
-			{Name: "topk_length", DType: "I32", Shape: "[T]", Meaning: "how many leading entries of indices count, 0 to N; what stands behind them is stale"},
-			{Name: "block_table", DType: "I32", Shape: "[B, M]", Meaning: "optional: page of entries [i·page_size, (i+1)·page_size) of each sequence; position j is row block_table[request[t]][j div page_size] · page_size + j mod page_size"},
-			{Name: "extra_kv", DType: "as kv", Shape: "[S2, D]; [P2, extra_page_size, D]; [P2, bytes of a page]", Meaning: "optional: extra cache"},
-			{Name: "extra_indices", DType: "I32", Shape: "[T, N2]", Meaning: "with extra_kv: extra list of each query, as indices"},
+			{
+				Name:    "kv",
+				DType:   "F32 or BF16; U8",
+				Shape:   "[S, D]; [P, page_size, D] where block_table is given; [P, bytes of a page] where kv_layout is not rows",
+				Meaning: "main cache: keys and values, rotated. A page of bytes is laid out as kv_layout says",
+			},
+			{
+				Name:  "indices",
+				DType: "I32",
+				Shape: "[T, N]",
+				Meaning: "main list of each query. Without block_table: rows of kv, page · page_size + offset for pages; an " +
+					"index below 0 or beyond the last row of the cache is no row. With it: positions in the query's sequence, -1 is " +
+					"no row",
+			},
+			{
+				Name:    "topk_length",
+				DType:   "I32",
+				Shape:   "[T]",
+				Meaning: "how many leading entries of indices count, 0 to N; what stands behind them is stale",
+			},
+			{
+				Name:  "block_table",
+				DType: "I32",
+				Shape: "[B, M]",
+				Meaning: "optional: page of entries [i·page_size, (i+1)·page_size) of each sequence; position j is row " +
+					"block_table[request[t]][j div page_size] · page_size + j mod page_size",
+			},
+			{
+				Name:    "extra_kv",
+				DType:   "as kv",
+				Shape:   "[S2, D]; [P2, extra_page_size, D]; [P2, bytes of a page]",
+				Meaning: "optional: extra cache",
+			},
+			{
+				Name:    "extra_indices",
+				DType:   "I32",
+				Shape:   "[T, N2]",
+				Meaning: "with extra_kv: extra list of each query, as indices",
+			},
 			{Name: "extra_topk_length", DType: "I32", Shape: "[T]", Meaning: "with extra_kv: as topk_length"},
-			{Name: "extra_block_table", DType: "I32", Shape: "[B, M2]", Meaning: "given with block_table where extra_kv is: as block_table"},
+			{
+				Name:    "extra_block_table",
+				DType:   "I32",
+				Shape:   "[B, M2]",
+				Meaning: "given with block_table where extra_kv is: as block_table",
+			},
 			{Name: "request", DType: "I32", Shape: "[T]", Meaning: "given with block_table: the sequence of each query"},
-			{Name: "attn_sink", DType: "F32", Shape: "[H]", Meaning: "optional: natural logits that join the denominator, once, and are not multiplied by softmax_scale; -Inf is no sink, +Inf makes o = 0"},
+			{
+				Name:  "attn_sink",
+				DType: "F32",
+				Shape: "[H]",
+				Meaning: "optional: natural logits that join the denominator, once, and are not multiplied by softmax_scale; " +
+					"-Inf is no sink, +Inf makes o = 0",
+			},
 		},
 		Outputs: []bench.TensorDoc{
 			{Name: "o", DType: "F32 or BF16", Shape: "[T, H, d_v]", Meaning: "attention output"},
-			{Name: "lse", DType: "F32", Shape: "[T, H]", Meaning: "where asked for: log of Σ_i e^(z_i) to the base lse_base, without the sink; empty_lse for a query without rows"},
-			{Name: "max_logits", DType: "F32", Shape: "[T, H]", Meaning: "where asked for: the largest z_i, in natural units whatever lse_base; -Inf for a query without rows"},
+			{
+				Name:  "lse",
+				DType: "F32",
+				Shape: "[T, H]",
+				Meaning: "where asked for: log of Σ_i e^(z_i) to the base lse_base, without the sink; empty_lse for a query " +
+					"without rows",
+			},
+			{
+				Name:    "max_logits",
+				DType:   "F32",
+				Shape:   "[T, H]",
+				Meaning: "where asked for: the largest z_i, in natural units whatever lse_base; -Inf for a query without rows",
+			},
 		},
 		Attrs: []bench.AttrDoc{
 			{Name: "softmax_scale", Meaning: "factor of the scores"},
 			{Name: "d_v", Meaning: "leading channels of a row that are its value: D, or 512 of 576"},
-			{Name: "num_splits", Meaning: "into how many parts the kernel cuts a query's rows; the result does not depend on it beyond rounding"},
+			{
+				Name:    "num_splits",
+				Meaning: "into how many parts the kernel cuts a query's rows; the result does not depend on it beyond rounding",
+			},
 			{Name: "lse_base", Meaning: `"e" or "2"`},
 			{Name: "empty_lse", Meaning: `"-inf" or "+inf": lse of a query without rows`},
 			{Name: "page_size", Meaning: "rows of a page of kv; 0 where kv is [S, D]"},
-			{Name: "extra_page_size", Meaning: "rows of a page of extra_kv; another number than page_size. 0 where it is [S2, D] or absent"},
-			{Name: "kv_layout", Meaning: `"rows": real values. "v4-kv": a page of n tokens is n rows of 448 e4m3 + 64 bf16 (576 bytes), then n rows of 8 scale bytes (7 e8m0, one for 64 e4m3 each, and one of padding), padded to a multiple of 576 bytes; D = 512. "v32-kv": each token is 512 e4m3, 4 fp32 scales (one for 128 e4m3 each), 64 bf16 (656 bytes); D = 576. A value is code · scale; little-endian; both caches alike`},
-			{Name: "kv_rounding", Meaning: `"none", or "fp8": the leading D - rope_dims channels of every row are rounded before use, each group of 64 (the last may be short) to s · e4m3(v / s), s the smallest power of two that is not below max(amax |v|, 1e-4) · fp32(1/448) in fp32`},
+			{
+				Name:    "extra_page_size",
+				Meaning: "rows of a page of extra_kv; another number than page_size. 0 where it is [S2, D] or absent",
+			},
+			{
+				Name: "kv_layout",
+				Meaning: `"rows": real values. "v4-kv": a page of n tokens is n rows of 448 e4m3 + 64 bf16 (576 bytes), then n ` +
+					`rows of 8 scale bytes (7 e8m0, one for 64 e4m3 each, and one of padding), padded to a multiple of 576 bytes; D ` +
+					`= 512. "v32-kv": each token is 512 e4m3, 4 fp32 scales (one for 128 e4m3 each), 64 bf16 (656 bytes); D = 576. ` +
+					`A value is code · scale; little-endian; both caches alike`,
+			},
+			{
+				Name: "kv_rounding",
+				Meaning: `"none", or "fp8": the leading D - rope_dims channels of every row are rounded before use, each group ` +
+					`of 64 (the last may be short) to s · e4m3(v / s), s the smallest power of two that is not below max(amax |v|, ` +
+					`1e-4) · fp32(1/448) in fp32`,
+			},
 			{Name: "rope_dims", Meaning: "trailing channels that kv_rounding leaves alone"},
 		},
 	}
 }
 
 // mergeDoc describes what merge_state and merge_states compute.
-const mergeFormula = "with l_i the natural logarithm that lse_i stands for: L = ln Σ_i e^(l_i), o = Σ_i e^(l_i - L') o_i, L' = L, or ln(e^L + e^(attn_sink[h])) with a sink; " +
+const mergeFormula = "with l_i the natural logarithm that lse_i stands for: L = ln Σ_i e^(l_i), o = Σ_i e^(l_i - " +
+	"L') o_i, L' = L, or ln(e^L + e^(attn_sink[h])) with a sink; " +
 	"an empty state (lse = -Inf or +Inf) weighs 0 and its o is not read; only empty states give o = 0 whatever the sink"
 
 func mergeStateDoc() bench.Doc {
@@ -59,8 +134,18 @@ func mergeStateDoc() bench.Doc {
 		Operands: []bench.TensorDoc{
 			{Name: "prefix_o", DType: "F32 or BF16", Shape: "[T, H, D]", Meaning: "normalised output over the first keys"},
 			{Name: "prefix_lse", DType: "F32", Shape: "[T, H]", Meaning: "its log-sum-exp, to the base lse_base"},
-			{Name: "suffix_o", DType: "as prefix_o", Shape: "[T, H, D]", Meaning: "normalised output over the other keys; strides of its own"},
-			{Name: "suffix_lse", DType: "F32", Shape: "[T, H]", Meaning: "its log-sum-exp, to the base lse_base; strides of its own"},
+			{
+				Name:    "suffix_o",
+				DType:   "as prefix_o",
+				Shape:   "[T, H, D]",
+				Meaning: "normalised output over the other keys; strides of its own",
+			},
+			{
+				Name:    "suffix_lse",
+				DType:   "F32",
+				Shape:   "[T, H]",
+				Meaning: "its log-sum-exp, to the base lse_base; strides of its own",
+			},
 		},
 		Outputs: mergeOutputs(),
 		Attrs:   mergeAttrs(),
@@ -69,12 +154,24 @@ func mergeStateDoc() bench.Doc {
 
 func mergeStatesDoc() bench.Doc {
 	return bench.Doc{
-		Summary: "N attention states over disjoint keys become one (splits of a launch, ranks of context parallelism); " + mergeFormula,
+		Summary: "N attention states over disjoint keys become one (splits of a launch, ranks of context parallelism); " +
+			mergeFormula,
 		Operands: []bench.TensorDoc{
 			{Name: "o", DType: "F32 or BF16", Shape: "[N, T, H, D]", Meaning: "normalised outputs of the states"},
 			{Name: "lse", DType: "F32", Shape: "[N, T, H]", Meaning: "their log-sum-exp without the sink, to the base lse_base"},
-			{Name: "num_states", DType: "I32", Shape: "[T]", Meaning: "optional: how many leading states of each query count, 0 to N; the others hold nothing. All where it is absent"},
-			{Name: "attn_sink", DType: "F32", Shape: "[H]", Meaning: "optional: natural logits that join the denominator once; -Inf is no sink, +Inf makes o = 0"},
+			{
+				Name:  "num_states",
+				DType: "I32",
+				Shape: "[T]",
+				Meaning: "optional: how many leading states of each query count, 0 to N; the others hold nothing. All where it " +
+					"is absent",
+			},
+			{
+				Name:    "attn_sink",
+				DType:   "F32",
+				Shape:   "[H]",
+				Meaning: "optional: natural logits that join the denominator once; -Inf is no sink, +Inf makes o = 0",
+			},
 		},
 		Outputs: mergeOutputs(),
 		Attrs:   mergeAttrs(),
@@ -84,7 +181,12 @@ func mergeStatesDoc() bench.Doc {
 func mergeOutputs() []bench.TensorDoc {
 	return []bench.TensorDoc{
 		{Name: "merged_o", DType: "as the states", Shape: "[T, H, D]", Meaning: "normalised output over all keys"},
-		{Name: "merged_lse", DType: "F32", Shape: "[T, H]", Meaning: "where asked for: L to the base out_lse_base, without the sink; empty_lse where all states are empty"},
+		{
+			Name:    "merged_lse",
+			DType:   "F32",
+			Shape:   "[T, H]",
+			Meaning: "where asked for: L to the base out_lse_base, without the sink; empty_lse where all states are empty",
+		},
 	}
 }
 
@@ -98,18 +200,42 @@ func mergeAttrs() []bench.AttrDoc {
 
 func extendRowsDoc() bench.Doc {
 	return bench.Doc{
-		Summary: "lists of sparse attention for a chunk of each request: for the query at position p its selected compressed rows, min(floor((p+1)/ratio), top_k) of them (none where ratio is 0), " +
-			"then its window, the rows of positions max(0, p-window_size+1) .. p, then -1. The queries of request b are its last extend_len[b] positions, requests one after the other",
+		Summary: "lists of sparse attention for a chunk of each request: for the query at position p its selected " +
+			"compressed rows, min(floor((p+1)/ratio), top_k) of them (none where ratio is 0), " +
+			"then its window, the rows of positions max(0, p-window_size+1) .. p, then -1. The queries of request b are its " +
+			"last extend_len[b] positions, requests one after the other",
 		Operands: []bench.TensorDoc{
 			{Name: "seq_len", DType: "I32", Shape: "[B]", Meaning: "tokens of each request, this chunk included"},
 			{Name: "extend_len", DType: "I32", Shape: "[B]", Meaning: "tokens of it in this chunk, 0 to seq_len"},
-			{Name: "window_base", DType: "I32", Shape: "[B]", Meaning: "row of the first gathered window row, which holds position seq_len - min(seq_len, extend_len + window_size - 1)"},
+			{
+				Name:  "window_base",
+				DType: "I32",
+				Shape: "[B]",
+				Meaning: "row of the first gathered window row, which holds position seq_len - min(seq_len, extend_len + " +
+					"window_size - 1)",
+			},
 			{Name: "compressed_base", DType: "I32", Shape: "[B]", Meaning: "row of the request's compressed row 0"},
-			{Name: "selected", DType: "I32", Shape: "[Q, K]", Meaning: "compressed rows that each query selects, counted within its request; -1 stays -1 in its place. Entries beyond the ones taken are stale. Q = Σ extend_len"},
+			{
+				Name:  "selected",
+				DType: "I32",
+				Shape: "[Q, K]",
+				Meaning: "compressed rows that each query selects, counted within its request; -1 stays -1 in its place. Entries " +
+					"beyond the ones taken are stale. Q = Σ extend_len",
+			},
 		},
 		Outputs: []bench.TensorDoc{
-			{Name: "indices", DType: "I32", Shape: "[Q, W]", Meaning: "selected + compressed_base, window rows, -1; W = top_k + window_size rounded up to a multiple of align"},
-			{Name: "topk_length", DType: "I32", Shape: "[Q]", Meaning: "entries before the padding: min(floor((p+1)/ratio), top_k) + min(p+1, window_size)"},
+			{
+				Name:    "indices",
+				DType:   "I32",
+				Shape:   "[Q, W]",
+				Meaning: "selected + compressed_base, window rows, -1; W = top_k + window_size rounded up to a multiple of align",
+			},
+			{
+				Name:    "topk_length",
+				DType:   "I32",
+				Shape:   "[Q]",
+				Meaning: "entries before the padding: min(floor((p+1)/ratio), top_k) + min(p+1, window_size)",
+			},
 		},
 		Attrs: []bench.AttrDoc{
 			{Name: "top_k", Meaning: "most compressed rows of a list"},

@@ -19,7 +19,8 @@ func extendRows() bench.Family {
 }
 
 func drawExtend(g bench.Gen) (bench.Problem, error) {
-	n, k, ratio, window, align := g.Shape.Dim("requests"), g.Shape.Dim("top_k"), g.Shape.Dim("ratio"), g.Shape.Dim("window"), g.Shape.Dim("align")
+	n, k, ratio, window, align := g.Shape.Dim("requests"), g.Shape.Dim("top_k"), g.Shape.Dim("ratio"),
+		g.Shape.Dim("window"), g.Shape.Dim("align")
 	var seq, extend, windowBase, compressedBase, selected []int
 	rows, queries := 11, 0
 	for b := range n {
@@ -45,13 +46,20 @@ func drawExtend(g bench.Gen) (bench.Problem, error) {
 		}
 	}
 	p := bench.Problem{
-		Attrs: bench.Attrs{"top_k": float64(k), "ratio": float64(ratio), "window_size": float64(window), "align": float64(align)},
+		Attrs: bench.Attrs{
+			"top_k":       float64(k),
+			"ratio":       float64(ratio),
+			"window_size": float64(window),
+			"align":       float64(align),
+		},
 		Operands: map[string]bench.Operand{
 			"seq_len": bench.Ints(seq, n), "extend_len": bench.Ints(extend, n), "window_base": bench.Ints(windowBase, n),
 			"compressed_base": bench.Ints(compressedBase, n), "selected": bench.Ints(selected, queries, k+2),
 		},
 		Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{},
-		Outputs: map[string]bench.Output{"indices": bench.OutI32(queries, (k+window+align-1)/align*align), "topk_length": bench.OutI32(queries)},
+		Outputs: map[string]bench.Output{
+			"indices": bench.OutI32(queries, (k+window+align-1)/align*align), "topk_length": bench.OutI32(queries),
+		},
 	}
 	sealExtend(&p)
 	return p, nil
@@ -89,10 +97,16 @@ func expectExtend(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	seq, extend := p.In("seq_len").Ints(), p.In("extend_len").Ints()
 	windowBase, compressedBase := p.In("window_base").Ints(), p.In("compressed_base").Ints()
 	for b := range seq {
-		requests = append(requests, oracle.ExtendRequest{SeqLen: seq[b], Extend: extend[b], WindowBase: windowBase[b], CompressedBase: compressedBase[b]})
+		requests = append(requests, oracle.ExtendRequest{
+			SeqLen:         seq[b],
+			Extend:         extend[b],
+			WindowBase:     windowBase[b],
+			CompressedBase: compressedBase[b],
+		})
 	}
 	window := p.Attrs.Int("window_size")
-	rows, err := oracle.ExtendRows(requests, logical, p.Attrs.Int("top_k"), p.Attrs.Int("ratio"), window, p.Attrs.Int("align"))
+	rows, err := oracle.ExtendRows(requests, logical, p.Attrs.Int("top_k"), p.Attrs.Int("ratio"), window,
+		p.Attrs.Int("align"))
 	if err != nil {
 		return nil, fmt.Errorf("lists of a chunk: %w", err)
 	}
@@ -113,7 +127,10 @@ func expectExtend(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 
 func extendKases() []bench.Kase {
 	at := func(name string, requests, context, extend, k, ratio, window, align int) bench.Shape {
-		return bench.S(name, map[string]int{"requests": requests, "context": context, "extend": extend, "top_k": k, "ratio": ratio, "window": window, "align": align})
+		return bench.S(name, map[string]int{
+			"requests": requests, "context": context, "extend": extend, "top_k": k, "ratio": ratio, "window": window,
+			"align": align,
+		})
 	}
 	var residues, edges []bench.Shape
 	for r := range 4 {
@@ -124,17 +141,61 @@ func extendKases() []bench.Kase {
 	}
 	return []bench.Kase{
 		{ID: "residues", Why: "a chunk that begins at every residue of the ratio", Phase: "extend", Shapes: residues},
-		{ID: "window-edges", Why: "contexts shorter than the window, as long, and longer by one", Phase: "extend", Shapes: edges},
-		{ID: "sizes", Why: "nano, V4's window with its two ratios, a layer of window only", Phase: "extend", Shapes: []bench.Shape{
-			at("nano", 3, 61, 7, 16, 4, 32, 16), at("flash-c4", 2, 1021, 3, 64, 4, 128, 128), at("flash-c128", 2, 1021, 5, 16, 128, 128, 128), at("window-only", 3, 30, 4, 0, 0, 16, 8),
-		}},
-		{ID: "one-token", Why: "a chunk of one token is a decode step", Phase: "extend", Shapes: []bench.Shape{at("nano", 4, 40, 1, 8, 4, 16, 8)}},
-		{ID: "idle-request", Why: "a request without tokens in this chunk between others", Phase: "extend", Shapes: []bench.Shape{at("nano", 3, 20, 0, 4, 4, 8, 8)}},
-		{ID: "strides", Why: "every operand sliced out of a wider buffer", Phase: "extend", Shapes: []bench.Shape{at("nano", 3, 21, 3, 4, 4, 8, 8)}, Layout: map[string]bench.Layout{
-			"seq_len": {Lead: 1, Tail: 2}, "extend_len": {Lead: 2, Tail: 1}, "window_base": {Lead: 1, Tail: 1}, "compressed_base": {Lead: 3, Tail: 1}, "selected": {Lead: 2, Gap: 5, Tail: 90},
-		}},
-		{ID: "alone", Why: "each request alone", Phase: "extend", Shapes: []bench.Shape{at("nano", 3, 21, 3, 4, 4, 8, 8)}, Relate: extendAlone},
-		{ID: "chunks", Why: "one token more for each chunk of one", Phase: "extend", Shapes: []bench.Shape{at("nano", 1, 9, 6, 4, 4, 8, 8), at("from-start", 1, 0, 9, 4, 4, 4, 4)}, Relate: extendTokens},
+		{
+			ID:     "window-edges",
+			Why:    "contexts shorter than the window, as long, and longer by one",
+			Phase:  "extend",
+			Shapes: edges,
+		},
+		{
+			ID:    "sizes",
+			Why:   "nano, V4's window with its two ratios, a layer of window only",
+			Phase: "extend",
+			Shapes: []bench.Shape{
+				at("nano", 3, 61, 7, 16, 4, 32, 16), at("flash-c4", 2, 1021, 3, 64, 4, 128, 128),
+				at("flash-c128", 2, 1021, 5, 16, 128, 128, 128), at("window-only", 3, 30, 4, 0, 0, 16, 8),
+			},
+		},
+		{
+			ID:     "one-token",
+			Why:    "a chunk of one token is a decode step",
+			Phase:  "extend",
+			Shapes: []bench.Shape{at("nano", 4, 40, 1, 8, 4, 16, 8)},
+		},
+		{
+			ID:     "idle-request",
+			Why:    "a request without tokens in this chunk between others",
+			Phase:  "extend",
+			Shapes: []bench.Shape{at("nano", 3, 20, 0, 4, 4, 8, 8)},
+		},
+		{
+			ID:     "strides",
+			Why:    "every operand sliced out of a wider buffer",
+			Phase:  "extend",
+			Shapes: []bench.Shape{at("nano", 3, 21, 3, 4, 4, 8, 8)},
+			Layout: map[string]bench.Layout{
+				"seq_len": {Lead: 1, Tail: 2}, "extend_len": {Lead: 2, Tail: 1}, "window_base": {Lead: 1, Tail: 1},
+				"compressed_base": {Lead: 3, Tail: 1}, "selected": {
+					Lead: 2,
+					Gap:  5,
+					Tail: 90,
+				},
+			},
+		},
+		{
+			ID:     "alone",
+			Why:    "each request alone",
+			Phase:  "extend",
+			Shapes: []bench.Shape{at("nano", 3, 21, 3, 4, 4, 8, 8)},
+			Relate: extendAlone,
+		},
+		{
+			ID:     "chunks",
+			Why:    "one token more for each chunk of one",
+			Phase:  "extend",
+			Shapes: []bench.Shape{at("nano", 1, 9, 6, 4, 4, 8, 8), at("from-start", 1, 0, 9, 4, 4, 4, 4)},
+			Relate: extendTokens,
+		},
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// gathered is what the built-in kernel reads of a call. It decodes pages and rounds rows by its own code, not by the library's.
+// gathered is what the built-in kernel reads of a call. It decodes pages and rounds rows by its own code, not by the
+// library's.
 type gathered struct {
 	q        []float32
 	t, h, d  int
@@ -25,7 +26,8 @@ func gather(a bench.Args, f attentionFaults) gathered {
 	q := a.In("q")
 	g := gathered{
 		q: toFloat32(q.Data), t: q.Dim(0), h: q.Dim(1), d: q.Dim(2), dv: a.Int("d_v"), scale: float32(a.Num("softmax_scale")),
-		base2: a.Word("lse_base") == "2", plusInf: a.Word("empty_lse") == "+inf", splits: max(a.Int("num_splits"), 1), wantsLSE: a.Wants("lse"),
+		base2: a.Word("lse_base") == "2", plusInf: a.Word("empty_lse") == "+inf", splits: max(a.Int("num_splits"), 1),
+		wantsLSE: a.Wants("lse"),
 	}
 	if a.Has("attn_sink") {
 		g.sink = toFloat32(a.In("attn_sink").Data)

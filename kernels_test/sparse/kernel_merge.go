@@ -221,7 +221,8 @@ func (o mergeOptions) state(a bench.Args) (bench.Results, error) {
 	out, lse, d := a.Fresh("merged_o"), make([]float64, len(pl)), prefix.Dim(2)
 	for n := range pl {
 		at := func(t bench.Tensor) []float64 { return t.Data[n*d : (n+1)*d] }
-		lse[n] = o.merge(a, []float64{pl[n], sl[n]}, [][]float64{at(prefix), at(suffix)}, math.Inf(-1), at(bench.Tensor{Data: out}))
+		lse[n] = o.merge(a, []float64{pl[n], sl[n]}, [][]float64{at(prefix), at(suffix)}, math.Inf(-1),
+			at(bench.Tensor{Data: out}))
 	}
 	return bench.Results{"merged_o": out, "merged_lse": lse}, nil
 }

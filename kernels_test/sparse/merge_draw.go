@@ -47,7 +47,8 @@ func mergeWords(c numerics.Contract) bench.Attrs {
 	return bench.Attrs{baseWord: in, outBase: base, emptyWord: empty}
 }
 
-// lseValues draws log-sum-exps of n states in a base: partial sums of different sizes, so that weights are far from equal.
+// lseValues draws log-sum-exps of n states in a base: partial sums of different sizes, so that weights are far from
+// equal.
 func lseValues(g bench.Gen, n int, base string) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -72,7 +73,11 @@ func emptyValue(p bench.Problem) float64 {
 
 // partial is a state as the oracle takes it; rows of d channels.
 func partial(o, lse []float64, d int, base string) oracle.PartialState {
-	s := oracle.PartialState{O: oracle.Mat{Rows: len(lse), Cols: d, Data: o}, LSE: append([]float64{}, lse...), LSEForm: oracle.LSEForm{Base2: base == wordTwo}}
+	s := oracle.PartialState{
+		O:       oracle.Mat{Rows: len(lse), Cols: d, Data: o},
+		LSE:     append([]float64{}, lse...),
+		LSEForm: oracle.LSEForm{Base2: base == wordTwo},
+	}
 	for i, v := range s.LSE {
 		if math.IsInf(v, 1) { // either infinity says that there are no keys
 			s.LSE[i] = math.Inf(-1)
@@ -81,10 +86,12 @@ func partial(o, lse []float64, d int, base string) oracle.PartialState {
 	return s
 }
 
-// expectMerge is the exact merge and its bounds. A merge is attention over the states: scores are the log-sum-exps, values the
-// outputs. A score's error is its conversion to the kernel's base, 2u·|lse|, and that of the sink the same. States are as good as
-// exact, since they are operands.
-func expectMerge(c bench.Case, p bench.Problem, states []oracle.PartialState, sink []float64, shape []int) ([]bench.Expected, error) {
+// expectMerge is the exact merge and its bounds. A merge is attention over the states: scores are the log-sum-exps,
+// values the outputs. A score's error is its conversion to the kernel's base, 2u·|lse|, and that of the sink the same.
+// States are as good as exact, since they are operands.
+func expectMerge(c bench.Case, p bench.Problem, states []oracle.PartialState, sink []float64,
+	shape []int,
+) ([]bench.Expected, error) {
 	form := lseForm(p.Attrs.Word(outBase), p.Attrs.Word(emptyWord))
 	merged, err := oracle.MergeStates(states, sink, form)
 	if err != nil {
@@ -117,13 +124,28 @@ func expectMerge(c bench.Case, p bench.Problem, states []oracle.PartialState, si
 		bl = append(bl, inBase(p.Attrs.Word(outBase), a.LSEBound(terms.Scores, a.U)).E)
 	}
 	return asked(p, []bench.Expected{
-		{Name: "merged_o", Shape: shape, Axes: []string{"query", "head", "channel"}, Want: merged.O.Data, Bound: bo, Derivation: "attention over the states: conversion of each log-sum-exp to the kernel's base, its exponential, the sum, one rounding to the output"},
-		{Name: "merged_lse", Shape: shape[:2], Axes: []string{"query", "head"}, Want: merged.LSE, Bound: bl, Derivation: "the largest of the states' errors, the sum's and the logarithm's"},
+		{
+			Name:  "merged_o",
+			Shape: shape,
+			Axes:  []string{"query", "head", "channel"},
+			Want:  merged.O.Data,
+			Bound: bo,
+			Derivation: "attention over the states: conversion of each log-sum-exp to the kernel's base, its exponential, the " +
+				"sum, one rounding to the output",
+		},
+		{
+			Name:       "merged_lse",
+			Shape:      shape[:2],
+			Axes:       []string{"query", "head"},
+			Want:       merged.LSE,
+			Bound:      bl,
+			Derivation: "the largest of the states' errors, the sum's and the logarithm's",
+		},
 	}), nil
 }
 
-// deepened admits a merge state by state, which stores the log-sum-exp so far for every state: each moves the weights that it
-// joins by 2u·(max|lse| + ln n) and a logarithm and two exponentials.
+// deepened admits a merge state by state, which stores the log-sum-exp so far for every state: each moves the weights
+// that it joins by 2u·(max|lse| + ln n) and a logarithm and two exponentials.
 func deepened(a numerics.Arith, t numerics.AttentionTerms) numerics.AttentionTerms {
 	most := 0.0
 	for _, s := range append(append([]numerics.Tracked{}, t.Scores...), t.Sinks...) {

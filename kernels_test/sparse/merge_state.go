@@ -12,7 +12,8 @@ import (
 func mergeState() bench.Family {
 	return bench.Family{
 		Op: opMergeState, Slug: "merge-state",
-		Claim:     "the merged state MUST be attention over both sets of keys within fp32 evaluation, whatever the base and whichever state is empty",
+		Claim: "the merged state MUST be attention over both sets of keys within fp32 evaluation, whatever the base " +
+			"and whichever state is empty",
 		Doc:       mergeStateDoc(),
 		Contracts: mergeContracts(),
 		Draw:      drawMergeState, Expect: expectMergeState, Twins: mergeTwins(), Kases: mergeStateKases(),
@@ -22,7 +23,12 @@ func mergeState() bench.Family {
 func drawMergeState(g bench.Gen) (bench.Problem, error) {
 	t, h, d := g.Shape.Dim("tokens"), g.Shape.Dim("heads"), g.Shape.Dim("dim")
 	dtype, words := dtypeOf(g.Contract), mergeWords(g.Contract)
-	p := bench.Problem{Attrs: words, Operands: map[string]bench.Operand{}, Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{}}
+	p := bench.Problem{
+		Attrs:    words,
+		Operands: map[string]bench.Operand{},
+		Layout:   map[string]bench.Layout{},
+		Unread:   map[string]func(int) bool{},
+	}
 	for _, side := range []string{"prefix", "suffix"} {
 		p.Operands[side+"_o"] = bench.Floats(dtype, g.Normal(t*h*d, 1), t, h, d)
 		p.Operands[side+"_lse"] = bench.Floats(bench.F32, lseValues(g, t*h, words.Word(baseWord)), t, h)
@@ -69,31 +75,112 @@ func mergeStateKases() []bench.Kase {
 	few := []string{natural, base2}
 	nano, flash := mergeShape(5, 4, 64), mergeShape(2, 4, 512)
 	kases := []bench.Kase{
-		{ID: "unequal", Why: "weights that differ: equal ones hide a wrong base", Shapes: []bench.Shape{nano, flash, mergeShape(1, 1, 128), mergeShape(67, 3, 16)}},
-		{ID: "two-and-eight", Why: "Z = (2, 8) with outputs 0 and 1 is 0.8", Catches: []string{"S1 sgl-project/sglang#35045", "S3 sgl-project/sglang#33064"}, Shapes: []bench.Shape{mergeShape(2, 2, 8)}, Change: twoAndEight},
-		{ID: "both-empty", Why: "two empty states: -inf - -inf", Catches: []string{"S5 vllm-project/vllm#39148"}, Shapes: []bench.Shape{nano}, Change: emptyRows("prefix", "suffix")},
-		{ID: "first-chunk", Why: "queries without prefix beside others with one", Shapes: []bench.Shape{nano, flash}, Change: emptyRows("prefix")},
-		{ID: "no-suffix", Why: "an empty suffix: its output holds nothing", Shapes: []bench.Shape{nano}, Change: emptyRows("suffix")},
-		{ID: "padding-rows", Why: "rows of a padded batch are empty in both states", Shapes: []bench.Shape{mergeShape(9, 2, 32)}, Change: emptyTail(3)},
-		{ID: "far-apart", Why: "one state outweighs the other beyond fp32", Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("suffix_lse", func(i int, v float64) float64 { return v + []float64{-140, 140, -20}[i%3] })
-			return nil
-		}},
-		{ID: "large-lse", Why: "e^lse overflows: the maximum must come out first", Contracts: few, Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			for _, side := range []string{"prefix_lse", "suffix_lse"} {
-				p.Change(side, func(i int, v float64) float64 { return v + []float64{300, -300}[i%2] })
-			}
-			return nil
-		}},
-		{ID: "equal-weights", Why: "equal log-sum-exps: the mean of the outputs, and one bit more in the sum", Contracts: few, Shapes: []bench.Shape{nano}, Change: set(map[string]float64{"prefix_lse": 3, "suffix_lse": 3})},
-		{ID: "no-lse", Why: "the merged log-sum-exp is not asked for", Contracts: few, Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			delete(p.Outputs, "merged_lse")
-			return nil
-		}},
-		{ID: "strides-suffix", Why: "the suffix has strides of its own", Catches: []string{"S11 local-inference-lab/vllm#17"}, Shapes: []bench.Shape{nano, mergeShape(3, 2, 128)}, Layout: map[string]bench.Layout{"suffix_o": {Lead: 5, Gap: 7, Inner: 64, Tail: 9000}}},
-		{ID: "strides-prefix", Why: "the prefix has strides of its own", Contracts: few, Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}, "suffix_o": {Tail: 9000}}},
-		{ID: "strides-lse", Why: "log-sum-exps with the heads outermost, as kernels store them", Contracts: few, Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{"prefix_lse": {Lead: 3, Gap: 2, Tail: 40, Swap: true}, "suffix_lse": {Lead: 1, Gap: 5, Tail: 40}}},
-		{ID: "swapped", Why: "suffix and prefix change places", Contracts: few, Shapes: []bench.Shape{nano}, Relate: swapStates},
+		{
+			ID:     "unequal",
+			Why:    "weights that differ: equal ones hide a wrong base",
+			Shapes: []bench.Shape{nano, flash, mergeShape(1, 1, 128), mergeShape(67, 3, 16)},
+		},
+		{
+			ID:      "two-and-eight",
+			Why:     "Z = (2, 8) with outputs 0 and 1 is 0.8",
+			Catches: []string{"S1 sgl-project/sglang#35045", "S3 sgl-project/sglang#33064"},
+			Shapes:  []bench.Shape{mergeShape(2, 2, 8)},
+			Change:  twoAndEight,
+		},
+		{
+			ID:      "both-empty",
+			Why:     "two empty states: -inf - -inf",
+			Catches: []string{"S5 vllm-project/vllm#39148"},
+			Shapes:  []bench.Shape{nano},
+			Change:  emptyRows("prefix", "suffix"),
+		},
+		{
+			ID:     "first-chunk",
+			Why:    "queries without prefix beside others with one",
+			Shapes: []bench.Shape{nano, flash},
+			Change: emptyRows("prefix"),
+		},
+		{
+			ID:     "no-suffix",
+			Why:    "an empty suffix: its output holds nothing",
+			Shapes: []bench.Shape{nano},
+			Change: emptyRows("suffix"),
+		},
+		{
+			ID:     "padding-rows",
+			Why:    "rows of a padded batch are empty in both states",
+			Shapes: []bench.Shape{mergeShape(9, 2, 32)},
+			Change: emptyTail(3),
+		},
+		{
+			ID:     "far-apart",
+			Why:    "one state outweighs the other beyond fp32",
+			Shapes: []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("suffix_lse", func(i int, v float64) float64 { return v + []float64{-140, 140, -20}[i%3] })
+				return nil
+			},
+		},
+		{
+			ID:        "large-lse",
+			Why:       "e^lse overflows: the maximum must come out first",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				for _, side := range []string{"prefix_lse", "suffix_lse"} {
+					p.Change(side, func(i int, v float64) float64 { return v + []float64{300, -300}[i%2] })
+				}
+				return nil
+			},
+		},
+		{
+			ID:        "equal-weights",
+			Why:       "equal log-sum-exps: the mean of the outputs, and one bit more in the sum",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Change:    set(map[string]float64{"prefix_lse": 3, "suffix_lse": 3}),
+		},
+		{
+			ID:        "no-lse",
+			Why:       "the merged log-sum-exp is not asked for",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				delete(p.Outputs, "merged_lse")
+				return nil
+			},
+		},
+		{
+			ID:      "strides-suffix",
+			Why:     "the suffix has strides of its own",
+			Catches: []string{"S11 local-inference-lab/vllm#17"},
+			Shapes:  []bench.Shape{nano, mergeShape(3, 2, 128)},
+			Layout:  map[string]bench.Layout{"suffix_o": {Lead: 5, Gap: 7, Inner: 64, Tail: 9000}},
+		},
+		{
+			ID:        "strides-prefix",
+			Why:       "the prefix has strides of its own",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Layout:    map[string]bench.Layout{"prefix_o": {Lead: 2, Gap: 9, Inner: 32, Tail: 9000}, "suffix_o": {Tail: 9000}},
+		},
+		{
+			ID:        "strides-lse",
+			Why:       "log-sum-exps with the heads outermost, as kernels store them",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Layout: map[string]bench.Layout{
+				"prefix_lse": {Lead: 3, Gap: 2, Tail: 40, Swap: true},
+				"suffix_lse": {Lead: 1, Gap: 5, Tail: 40},
+			},
+		},
+		{
+			ID:        "swapped",
+			Why:       "suffix and prefix change places",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Relate:    swapStates,
+		},
 		{ID: "alone", Why: "each query alone", Contracts: few, Shapes: []bench.Shape{nano}, Relate: statesAlone},
 	}
 	return kases

@@ -10,7 +10,8 @@ import (
 func mergeStates() bench.Family {
 	return bench.Family{
 		Op: opMergeStates, Slug: "merge-states",
-		Claim:     "the merged state MUST be attention over the keys of all states within fp32 evaluation, in any order of states, with the sink counted once",
+		Claim: "the merged state MUST be attention over the keys of all states within fp32 evaluation, in any order of " +
+			"states, with the sink counted once",
 		Doc:       mergeStatesDoc(),
 		Contracts: mergeContracts(),
 		Draw:      drawMergeStates, Expect: expectMergeStates, Twins: mergeTwins(), Kases: mergeStatesKases(),
@@ -27,7 +28,8 @@ func drawMergeStates(g bench.Gen) (bench.Problem, error) {
 	p := bench.Problem{
 		Attrs: words,
 		Operands: map[string]bench.Operand{
-			"o": bench.Floats(dtype, g.Normal(n*t*h*d, 1), n, t, h, d), "lse": bench.Floats(bench.F32, lseValues(g, n*t*h, words.Word(baseWord)), n, t, h),
+			"o":          bench.Floats(dtype, g.Normal(n*t*h*d, 1), n, t, h, d),
+			"lse":        bench.Floats(bench.F32, lseValues(g, n*t*h, words.Word(baseWord)), n, t, h),
 			"num_states": bench.Ints(counts, t), "attn_sink": bench.Floats(bench.F32, g.Normal(h, 2), h),
 		},
 		Layout: map[string]bench.Layout{}, Unread: map[string]func(int) bool{},
@@ -76,7 +78,9 @@ func expectMergeStates(c bench.Case, p bench.Problem) ([]bench.Expected, error) 
 
 func mergeStatesKases() []bench.Kase {
 	shape := func(states, tokens, heads, dim int) bench.Shape {
-		return bench.S(slug("n%d-t%d-h%d-d%d", states, tokens, heads, dim), map[string]int{"states": states, "tokens": tokens, "heads": heads, "dim": dim})
+		return bench.S(slug("n%d-t%d-h%d-d%d", states, tokens, heads, dim), map[string]int{
+			"states": states, "tokens": tokens, "heads": heads, "dim": dim,
+		})
 	}
 	empty := func(which func(n, i, t int) bool) func(bench.Gen, *bench.Problem) error {
 		return func(_ bench.Gen, p *bench.Problem) error {
@@ -93,34 +97,90 @@ func mergeStatesKases() []bench.Kase {
 	few := []string{base2, combine}
 	nano := shape(4, 5, 4, 64)
 	return []bench.Kase{
-		{ID: "many", Why: "states of different weight; queries that have fewer of them, with stale ones behind", Shapes: []bench.Shape{nano, shape(2, 3, 4, 64), shape(7, 2, 8, 128), shape(33, 2, 2, 16), shape(3, 1, 16, 512)}},
+		{
+			ID:     "many",
+			Why:    "states of different weight; queries that have fewer of them, with stale ones behind",
+			Shapes: []bench.Shape{nano, shape(2, 3, 4, 64), shape(7, 2, 8, 128), shape(33, 2, 2, 16), shape(3, 1, 16, 512)},
+		},
 		{ID: "one-state", Why: "a query that was not split", Contracts: few, Shapes: []bench.Shape{shape(1, 3, 4, 64)}},
-		{ID: "ranks", Why: "ranks of unequal length, without sink, all of them counted", Catches: []string{"S2 vllm-project/vllm#47079"}, Shapes: []bench.Shape{shape(2, 3, 4, 64), shape(4, 3, 2, 64)}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			delete(p.Operands, "attn_sink")
-			delete(p.Operands, "num_states")
-			sealStates(p)
-			return nil
-		}},
-		{ID: "empty-middle", Why: "splits without keys between others", Contracts: few, Shapes: []bench.Shape{nano, shape(7, 2, 2, 64)}, Change: empty(func(n, i, _ int) bool { return i > 0 && i < n-1 })},
-		{ID: "empty-first", Why: "the first state is empty: the running maximum starts at -inf", Shapes: []bench.Shape{nano}, Change: empty(func(_, i, _ int) bool { return i == 0 })},
-		{ID: "all-empty", Why: "queries without any key, with a sink", Catches: []string{"S5 vllm-project/vllm#39148"}, Shapes: []bench.Shape{nano}, Change: empty(func(_, _, t int) bool { return t%2 == 0 })},
-		{ID: "none-counts", Why: "num_states 0 inside a batch", Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("num_states", func(i int, v float64) float64 { return v * float64(i%2) })
-			sealStates(p)
-			return nil
-		}},
-		{ID: "sinks", Why: "no sink (-inf), a sink that takes all (+inf), one far above and one far below the states", Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("attn_sink", func(i int, _ float64) float64 { return []float64{math.Inf(-1), math.Inf(1), 12, -12}[i%4] })
-			return nil
-		}},
-		{ID: "large-lse", Why: "e^lse overflows: the maximum must come out first", Contracts: few, Shapes: []bench.Shape{nano}, Change: func(_ bench.Gen, p *bench.Problem) error {
-			p.Change("lse", func(i int, v float64) float64 { return v + []float64{300, -300}[i/4%2] })
-			return nil
-		}},
-		{ID: "strides", Why: "states sliced out of a wider workspace", Contracts: few, Shapes: []bench.Shape{nano}, Layout: map[string]bench.Layout{
-			"o": {Lead: 3, Gap: 40, Inner: 64, Tail: 9000}, "lse": {Lead: 1, Gap: 3, Inner: 2, Tail: 90}, "num_states": {Lead: 1, Tail: 2}, "attn_sink": {Lead: 2, Tail: 2},
-		}},
-		{ID: "permuted", Why: "states in another order", Contracts: few, Shapes: []bench.Shape{shape(5, 2, 2, 32)}, Relate: reverseStates},
+		{
+			ID:      "ranks",
+			Why:     "ranks of unequal length, without sink, all of them counted",
+			Catches: []string{"S2 vllm-project/vllm#47079"},
+			Shapes:  []bench.Shape{shape(2, 3, 4, 64), shape(4, 3, 2, 64)},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				delete(p.Operands, "attn_sink")
+				delete(p.Operands, "num_states")
+				sealStates(p)
+				return nil
+			},
+		},
+		{
+			ID:        "empty-middle",
+			Why:       "splits without keys between others",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano, shape(7, 2, 2, 64)},
+			Change:    empty(func(n, i, _ int) bool { return i > 0 && i < n-1 }),
+		},
+		{
+			ID:     "empty-first",
+			Why:    "the first state is empty: the running maximum starts at -inf",
+			Shapes: []bench.Shape{nano},
+			Change: empty(func(_, i, _ int) bool { return i == 0 }),
+		},
+		{
+			ID:      "all-empty",
+			Why:     "queries without any key, with a sink",
+			Catches: []string{"S5 vllm-project/vllm#39148"},
+			Shapes:  []bench.Shape{nano},
+			Change:  empty(func(_, _, t int) bool { return t%2 == 0 }),
+		},
+		{
+			ID:     "none-counts",
+			Why:    "num_states 0 inside a batch",
+			Shapes: []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("num_states", func(i int, v float64) float64 { return v * float64(i%2) })
+				sealStates(p)
+				return nil
+			},
+		},
+		{
+			ID:     "sinks",
+			Why:    "no sink (-inf), a sink that takes all (+inf), one far above and one far below the states",
+			Shapes: []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("attn_sink", func(i int, _ float64) float64 { return []float64{math.Inf(-1), math.Inf(1), 12, -12}[i%4] })
+				return nil
+			},
+		},
+		{
+			ID:        "large-lse",
+			Why:       "e^lse overflows: the maximum must come out first",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Change("lse", func(i int, v float64) float64 { return v + []float64{300, -300}[i/4%2] })
+				return nil
+			},
+		},
+		{
+			ID:        "strides",
+			Why:       "states sliced out of a wider workspace",
+			Contracts: few,
+			Shapes:    []bench.Shape{nano},
+			Layout: map[string]bench.Layout{
+				"o": {Lead: 3, Gap: 40, Inner: 64, Tail: 9000}, "lse": {Lead: 1, Gap: 3, Inner: 2, Tail: 90},
+				"num_states": {Lead: 1, Tail: 2}, "attn_sink": {Lead: 2, Tail: 2},
+			},
+		},
+		{
+			ID:        "permuted",
+			Why:       "states in another order",
+			Contracts: few,
+			Shapes:    []bench.Shape{shape(5, 2, 2, 32)},
+			Relate:    reverseStates,
+		},
 	}
 }
 

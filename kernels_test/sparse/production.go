@@ -9,8 +9,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// judgedRows are the queries of a production-size launch that are compared with the exact result: the first and the last ones, those
-// at the edges of blocks of 128 queries, and 64 others.
+// judgedRows are the queries of a production-size launch that are compared with the exact result: the first and the
+// last ones, those at the edges of blocks of 128 queries, and 64 others.
 func judgedRows(n int) []int {
 	const block, others = 128, 64
 	rng := rand.New(rand.NewPCG(uint64(n), block))
@@ -32,9 +32,10 @@ func judgedRows(n int) []int {
 	return out
 }
 
-// expectProduction derives the exact result for some queries. The others are held to what is certain without computing them: an
-// output is an average of rows, so no channel of it exceeds the largest value of the caches, and no log-sum-exp exceeds
-// scale · |q| · max |kv| + ln n (Cauchy and Schwarz). Poison and a second run then compare all queries bit for bit.
+// expectProduction derives the exact result for some queries. The others are held to what is certain without computing
+// them: an output is an average of rows, so no channel of it exceeds the largest value of the caches, and no
+// log-sum-exp exceeds scale · |q| · max |kv| + ln n (Cauchy and Schwarz). Poison and a second run then compare all
+// queries bit for bit.
 func expectProduction(p bench.Problem, in oracle.ListAttentionInput) []bench.Expected {
 	judged := judgedRows(in.Q.Rows)
 	some := in
@@ -92,10 +93,32 @@ func expectProduction(p bench.Problem, in oracle.ListAttentionInput) []bench.Exp
 		copy(wantT[row*h:], top.Row(i))
 		copy(boundT[row*h:], bounds.top[i*h:(i+1)*h])
 	}
-	const derivation = "exact on the first, last, edge and 64 other queries; elsewhere an average of rows, and Cauchy and Schwarz"
+	const derivation = "exact on the first, last, edge and 64 other queries; elsewhere an average of rows, and Cauchy " +
+		"and Schwarz"
 	return asked(p, []bench.Expected{
-		{Name: "o", Shape: []int{t, h, in.Values}, Axes: []string{"query", "head", "channel"}, Want: wantO, Bound: boundO, Derivation: derivation},
-		{Name: "lse", Shape: []int{t, h}, Axes: []string{"query", "head"}, Want: wantL, Bound: boundL, Derivation: derivation},
-		{Name: "max_logits", Shape: []int{t, h}, Axes: []string{"query", "head"}, Want: wantT, Bound: boundT, Derivation: derivation},
+		{
+			Name:       "o",
+			Shape:      []int{t, h, in.Values},
+			Axes:       []string{"query", "head", "channel"},
+			Want:       wantO,
+			Bound:      boundO,
+			Derivation: derivation,
+		},
+		{
+			Name:       "lse",
+			Shape:      []int{t, h},
+			Axes:       []string{"query", "head"},
+			Want:       wantL,
+			Bound:      boundL,
+			Derivation: derivation,
+		},
+		{
+			Name:       "max_logits",
+			Shape:      []int{t, h},
+			Axes:       []string{"query", "head"},
+			Want:       wantT,
+			Bound:      boundT,
+			Derivation: derivation,
+		},
 	})
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A query of zeros with one row and no sink gives that row back. Rounded, its value MUST be s times a number of four significant bits
-// or a multiple of 2^-9, no further from the row than half of that step, s the power of two that the operator's text says for the
-// group; the rotated channels MUST be as they were.
+// A query of zeros with one row and no sink gives that row back. Rounded, its value MUST be s times a number of four
+// significant bits or a multiple of 2^-9, no further from the row than half of that step, s the power of two that the
+// operator's text says for the group; the rotated channels MUST be as they were.
 func TestRoundedRowByHand(t *testing.T) {
 	groups, tiny := 0, 0
 	for _, b := range ready(t, "sparse-attention/rounded-") {
@@ -44,7 +44,8 @@ func TestRoundedRowByHand(t *testing.T) {
 				for c := from; c < to; c++ {
 					step := math.Ldexp(s, max(math.Ilogb(row[c]/s), -6)-3)
 					if got[c] != step*math.Round(got[c]/step) || math.Abs(got[c]-row[c]) > step/2 {
-						t.Fatalf("%s: channel %d of query %d, %v, becomes %v; the step of its group is %v", b.Case.ID, c, q, row[c], got[c], step)
+						t.Fatalf("%s: channel %d of query %d, %v, becomes %v; the step of its group is %v", b.Case.ID, c, q, row[c],
+							got[c], step)
 					}
 				}
 			}

@@ -26,7 +26,8 @@ func ownAttention(contract string) (attentionOptions, error) {
 	case v4First, v4Later, flashMLA, flashInfer, v4Pages, v32Pages:
 		return attentionOptions{tile: 64, exp2: contract != v4First && contract != v4Later, roundP: true}, nil
 	}
-	return attentionOptions{}, fmt.Errorf("sparse_attention has no contract %q; use one of %q", contract, append(sampled(), production))
+	return attentionOptions{}, fmt.Errorf("sparse_attention has no contract %q; use one of %q", contract,
+		append(sampled(), production))
 }
 
 // built is the candidate that follows a contract to the letter.

@@ -205,8 +205,8 @@ func remove(p *bench.Problem, name string) {
 	delete(p.Unread, name)
 }
 
-// onePageSize cuts the extra cache into pages of the main one's size, where it is in real values: each request's rows, as its table
-// leads to them, in pages of its own.
+// onePageSize cuts the extra cache into pages of the main one's size, where it is in real values: each request's rows,
+// as its table leads to them, in pages of its own.
 func onePageSize(_ bench.Gen, p *bench.Problem) (bool, error) {
 	size, other := p.Attrs.Int("page_size"), p.Attrs.Int("extra_page_size")
 	table, has := p.Operands["extra_block_table"]
@@ -216,7 +216,11 @@ func onePageSize(_ bench.Gen, p *bench.Problem) (bool, error) {
 	kv := p.Operands["extra_kv"]
 	width, tokens := kv.Shape[2], table.Shape[1]*other
 	pages := (tokens + size - 1) / size
-	small := bench.Operand{DType: kv.DType, Shape: []int{table.Shape[0] * pages, size, width}, Values: make([]float64, table.Shape[0]*pages*size*width)}
+	small := bench.Operand{
+		DType:  kv.DType,
+		Shape:  []int{table.Shape[0] * pages, size, width},
+		Values: make([]float64, table.Shape[0]*pages*size*width),
+	}
 	var ids []int
 	for b := range table.Shape[0] {
 		for j := range tokens {

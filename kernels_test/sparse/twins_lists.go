@@ -88,7 +88,8 @@ func withoutExtra(_ bench.Gen, p *bench.Problem) (bool, error) {
 	return has, seal(p)
 }
 
-// oneProduct leaves one channel of each query, a power of two: no score is a sum, and none needs more digits than a row has.
+// oneProduct leaves one channel of each query, a power of two: no score is a sum, and none needs more digits than a row
+// has.
 func oneProduct(_ bench.Gen, p *bench.Problem) (bool, error) {
 	d := p.Operands["q"].Shape[2]
 	p.Change("q", func(i int, _ float64) float64 {
@@ -176,7 +177,8 @@ func mergeTwins() []bench.Twin {
 	}
 }
 
-// outweighed takes 200 from the log-sum-exps of all states but the first; with coarse the outputs are made values of bf16.
+// outweighed takes 200 from the log-sum-exps of all states but the first; with coarse the outputs are made values of
+// bf16.
 func outweighed(coarse bool) func(bench.Gen, *bench.Problem) (bool, error) {
 	return func(_ bench.Gen, p *bench.Problem) (bool, error) {
 		shape := p.Operands["lse"].Shape

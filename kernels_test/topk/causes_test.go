@@ -11,9 +11,9 @@ import (
 	"github.com/assay-suite/assay/kernels_test/topk"
 )
 
-// The diagnosis MUST name the class of a catalogued fault first for 4 of 5 rows, and among its causes for 19 of 20, on the first
-// case in order of ID that stops it. It knows neither the plant nor the row. Under ASSAY_BUDGET=full the suite's own plants are
-// logged beside.
+// The diagnosis MUST name the class of a catalogued fault first for 4 of 5 rows, and among its causes for 19 of 20, on
+// the first case in order of ID that stops it. It knows neither the plant nor the row. Under ASSAY_BUDGET=full the
+// suite's own plants are logged beside.
 func TestCauses(t *testing.T) {
 	s := topk.Suite()
 	benches := map[string]*bench.Bench{}
@@ -38,7 +38,8 @@ func TestCauses(t *testing.T) {
 		if len(causes) > 0 {
 			named = causes[0].Class
 		}
-		t.Logf("%-3s %-24s %-18s first %-18s place %d of %d, %s", cmp.Or(p.Row, "-"), p.Name, p.Class, named, at+1, len(causes), b.Case.ID)
+		t.Logf("%-3s %-24s %-18s first %-18s place %d of %d, %s", cmp.Or(p.Row, "-"), p.Name, p.Class, named, at+1,
+			len(causes), b.Case.ID)
 		if p.Row == "" {
 			continue
 		}

@@ -19,8 +19,8 @@ func drawRows(b bench.Gen) (bench.Problem, error) {
 	return p, nil
 }
 
-// drawPages adds a shuffled table: no sequence's pages are in order, none begins at page 0, and queries of a sequence are not
-// next to each other.
+// drawPages adds a shuffled table: no sequence's pages are in order, none begins at page 0, and queries of a sequence
+// are not next to each other.
 func drawPages(b bench.Gen) (bench.Problem, error) {
 	p, err := drawRows(b)
 	if err != nil {

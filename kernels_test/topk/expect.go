@@ -11,8 +11,8 @@ import (
 // anyIndex bounds a slot that only the choice as a whole judges: no int32 lies farther from another.
 const anyIndex = 1 << 33
 
-// expectRows judges the chosen slots as a set, by the exact rule of ties on the row's own scores, and the tail as it stands.
-// Want shows one admissible choice in ascending order.
+// expectRows judges the chosen slots as a set, by the exact rule of ties on the row's own scores, and the tail as it
+// stands. Want shows one admissible choice in ascending order.
 func expectRows(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	scores, k := p.In("scores"), p.Attrs.Int("top_k")
 	lengths := p.In("lengths").Ints()
@@ -53,8 +53,11 @@ func expectRows(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	if c.Kase.Relate != nil {
 		// Rows said in parts: the same sets, whatever the order of slots. Scores of such rows are distinct.
 		set := bench.Expected{
-			Name: "indices-as-sets", Shape: e.Shape, Axes: e.Axes, Want: sorted(e.Want, k), Bound: slices.Repeat([]float64{anyIndex}, len(e.Want)),
-			Derivation: "the same choice, sorted", From: func(out map[string][]float64) []float64 { return sorted(out["indices"], k) },
+			Name: "indices-as-sets", Shape: e.Shape, Axes: e.Axes, Want: sorted(e.Want, k),
+			Bound:      slices.Repeat([]float64{anyIndex}, len(e.Want)),
+			Derivation: "the same choice, sorted", From: func(out map[string][]float64) []float64 {
+				return sorted(out["indices"], k)
+			},
 		}
 		out = append(out, set)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// The cast that the first radix pass is modelled by MUST be IEEE half precision: every half, its neighbours in fp32, and the
-// midpoints between halves, against the format's own codec.
+// The cast that the first radix pass is modelled by MUST be IEEE half precision: every half, its neighbours in fp32,
+// and the midpoints between halves, against the format's own codec.
 func TestHalfIsIEEE(t *testing.T) {
 	for code := range 1 << 16 {
 		v := float32(format.FP16.Decode(uint32(code)))
@@ -30,7 +30,10 @@ func TestHalfIsIEEE(t *testing.T) {
 // Keys MUST order scores as numbers do, and coarse bins MUST never contradict them.
 func TestKeysAreMonotone(t *testing.T) {
 	inf := float32(math.Inf(1))
-	values := []float32{-inf, -3e38, -65520, -65519, -1.5, -1, -1e-7, -1e-40, 0, 1e-45, 1e-40, 1e-7, 1, 1.0000001, 1.5, 65519, 65520, 1e5, 3e38, inf}
+	values := []float32{
+		-inf, -3e38, -65520, -65519, -1.5, -1, -1e-7, -1e-40, 0, 1e-45, 1e-40, 1e-7, 1, 1.0000001, 1.5, 65519, 65520, 1e5,
+		3e38, inf,
+	}
 	for i := range values[1:] {
 		if key(values[i]) >= key(values[i+1]) {
 			t.Errorf("key of %v is not below that of %v", values[i], values[i+1])

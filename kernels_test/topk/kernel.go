@@ -20,10 +20,11 @@ type chooser func(r row) []int
 
 // quirks are what a faulty kernel does otherwise; the zero value is a correct one.
 type quirks struct {
-	length func(lengths []int, t, width int) int                             // keys that query t is taken to see
-	short  func(r row) ([]int, bool)                                         // rows of at most k keys
-	tail   float64                                                           // added to the -1 of unused slots; NaN leaves them alone
-	pages  func(table bench.Tensor, request []int, t, key, pageSize int) int // key to row of the cache
+	length func(lengths []int, t, width int) int // keys that query t is taken to see
+	short  func(r row) ([]int, bool)             // rows of at most k keys
+	// added to the -1 of unused slots; NaN leaves them alone
+	tail  float64
+	pages func(table bench.Tensor, request []int, t, key, pageSize int) int // key to row of the cache
 }
 
 // kernelOf is the operator around a selection: short rows, tail, and the transform to pages where there is a table.
@@ -94,8 +95,8 @@ func single(v []float64) []float32 {
 	return out
 }
 
-// key is a score as an unsigned number of the same order: all bits flipped where it is negative, else the sign bit set. Both zeros
-// have one key.
+// key is a score as an unsigned number of the same order: all bits flipped where it is negative, else the sign bit set.
+// Both zeros have one key.
 func key(v float32) uint32 {
 	if v == 0 {
 		return 1 << 31

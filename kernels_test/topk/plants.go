@@ -13,7 +13,8 @@ var (
 	paged = []string{opPages}
 )
 
-// plants lists the faults: those of the catalogue, and this package's own in selecting, in lengths, in pages and in memory.
+// plants lists the faults: those of the catalogue, and this package's own in selecting, in lengths, in pages and in
+// memory.
 func plants() []bench.Plant {
 	return slices.Concat(catalogued(), selectionPlants(), lengthPlants(), pagePlants(), memoryPlants())
 }
@@ -46,8 +47,8 @@ func catalogued() []bench.Plant {
 	}
 }
 
-// stashed bins by coarse, takes what is above the bin of the k-th score, and chooses the rest among the first keys of that bin
-// only, as many as the stash holds.
+// stashed bins by coarse, takes what is above the bin of the k-th score, and chooses the rest among the first keys of
+// that bin only, as many as the stash holds.
 func stashed(slots int, arrival func(inside []int)) chooser {
 	return func(r row) []int {
 		var count [256]int
@@ -81,8 +82,8 @@ func stashed(slots int, arrival func(inside []int)) chooser {
 
 func byIndex([]int) {}
 
-// byArrival is the order in which the warps of a block of 1,024 threads reach the counter: the block walks the row, its warps in
-// no order.
+// byArrival is the order in which the warps of a block of 1,024 threads reach the counter: the block walks the row, its
+// warps in no order.
 func byArrival(inside []int) {
 	slices.SortStableFunc(inside, func(a, b int) int {
 		if a/1024 != b/1024 {
@@ -140,31 +141,41 @@ func memoryPlants() []bench.Plant {
 	own := func(name, class, effect, origin string) bench.Plant {
 		return bench.Plant{Name: name, Class: class, Effect: effect, Origin: origin}
 	}
-	table := own("table-stride-ignored", "strides", "the rows of the page table are taken to lie without gaps", "a table sliced out of a wider one")
+	table := own("table-stride-ignored", "strides", "the rows of the page table are taken to lie without gaps",
+		"a table sliced out of a wider one")
 	table.On = paged
 	out := []bench.Plant{
-		wrapped(own("stride-ignored", "strides", "the rows of scores are taken to lie without gaps", "a view treated as contiguous"), before(bench.StrideIgnored("scores"))),
+		wrapped(own("stride-ignored", "strides", "the rows of scores are taken to lie without gaps",
+			"a view treated as contiguous"), before(bench.StrideIgnored("scores"))),
 		wrapped(table, before(bench.StrideIgnored("block_table"))),
-		wrapped(own("lengths-offset-ignored", "strides", "lengths are read from the start of their storage", "a slice of a metadata buffer read without its offset"), before(func(c *bench.Call) {
+		wrapped(own("lengths-offset-ignored", "strides", "lengths are read from the start of their storage",
+			"a slice of a metadata buffer read without its offset"), before(func(c *bench.Call) {
 			v := c.Views["lengths"]
 			v.Offset = 0
 			c.Views["lengths"] = v
 		})),
-		wrapped(own("captured-lengths", "graph", "a replayed graph keeps the lengths that it was captured with", "lengths baked into a launch: sgl-project/sglang#9675"), before(func(c *bench.Call) {
+		wrapped(own("captured-lengths", "graph", "a replayed graph keeps the lengths that it was captured with",
+			"lengths baked into a launch: sgl-project/sglang#9675"), before(func(c *bench.Call) {
 			if c.CaptureWith != nil {
 				s := c.Views["lengths"].Storage
 				c.Storage[s] = c.CaptureWith.Storage[s]
 			}
 		})),
-		wrapped(own("last-tile-unwritten", "unwritten", "rows of a last tile of 4 that is not full are never written", "grid rounded down"), after(bench.LastTileUnwritten(4))),
-		wrapped(own("scores-sorted-in-place", "input-overwritten", "the chosen scores are set to -Inf in the caller's buffer", "repeated maximum with masking in place"), after(func(c bench.Call, _ *bench.Reply) {
+		wrapped(own("last-tile-unwritten", "unwritten", "rows of a last tile of 4 that is not full are never written",
+			"grid rounded down"), after(bench.LastTileUnwritten(4))),
+		wrapped(own("scores-sorted-in-place", "input-overwritten", "the chosen scores are set to -Inf in the caller's buffer",
+			"repeated maximum with masking in place"), after(func(c bench.Call, _ *bench.Reply) {
 			v := c.Views["scores"]
 			if v.Len() > 0 {
 				c.Storage[v.Storage].Data[v.Offset] = math.Inf(-1)
 			}
 		})),
-		faulty(own("lengths-ignored", "unread-memory", "all S scores are ranked, whatever the length", "mask left to the caller"), bySort, quirks{length: func(_ []int, _, width int) int { return width }}),
-		faulty(own("tail-tile-read", "unread-memory", "the row is read to the next multiple of 32, and a NaN there is dropped by the comparison", "partial vector read whole"), func(r row) []int {
+		faulty(own("lengths-ignored", "unread-memory", "all S scores are ranked, whatever the length",
+			"mask left to the caller"), bySort, quirks{
+			length: func(_ []int, _, width int) int { return width },
+		}),
+		faulty(own("tail-tile-read", "unread-memory", "the row is read to the next multiple of 32, and a NaN there is "+
+			"dropped by the comparison", "partial vector read whole"), func(r row) []int {
 			r.n = min((r.n+31)/32*32, len(r.scores))
 			all := first(r.n)
 			slices.SortStableFunc(all, func(a, b int) int {

@@ -11,16 +11,58 @@ import (
 func relateKases(paged bool) []bench.Kase {
 	distinct := edit(reversedBits)
 	kases := []bench.Kase{
-		{ID: "alone", Why: "every query alone gives what it gives in a batch", Shapes: nano(9), Change: distinct, Relate: relateRows(oneByOne)},
-		{ID: "permuted-rows", Why: "the queries in another order", Shapes: join(nano(9), flash(4)), Change: distinct, Relate: relateRows(permuted)},
-		{ID: "chunked-rows", Why: "the queries in launches of 1, 2, 3, ...", Shapes: nano(17), Change: distinct, Relate: relateRows(growing)},
-		{ID: "narrower", Why: "a buffer of scores that ends with the longest row", Shapes: nano(9), Change: edit(lengths(func(g gen, t int) int { return g.k + 3*t }), reversedBits), Relate: relateNarrow},
-		{ID: "scaled", Why: "all scores times 1/8: the same choice", Shapes: join(nano(9), flash(4)), Change: distinct, Relate: relateScaled},
+		{
+			ID:     "alone",
+			Why:    "every query alone gives what it gives in a batch",
+			Shapes: nano(9),
+			Change: distinct,
+			Relate: relateRows(oneByOne),
+		},
+		{
+			ID:     "permuted-rows",
+			Why:    "the queries in another order",
+			Shapes: join(nano(9), flash(4)),
+			Change: distinct,
+			Relate: relateRows(permuted),
+		},
+		{
+			ID:     "chunked-rows",
+			Why:    "the queries in launches of 1, 2, 3, ...",
+			Shapes: nano(17),
+			Change: distinct,
+			Relate: relateRows(growing),
+		},
+		{
+			ID:     "narrower",
+			Why:    "a buffer of scores that ends with the longest row",
+			Shapes: nano(9),
+			Change: edit(lengths(func(g gen, t int) int { return g.k + 3*t }), reversedBits),
+			Relate: relateNarrow,
+		},
+		{
+			ID:     "scaled",
+			Why:    "all scores times 1/8: the same choice",
+			Shapes: join(nano(9), flash(4)),
+			Change: distinct,
+			Relate: relateScaled,
+		},
 	}
 	if paged {
 		kases = append(kases[:2:2],
-			bench.Kase{ID: "shuffled-pages", Why: "the pages moved to other places", Shapes: join(nano(9), flash(4)), Change: distinct, Relate: relatePages},
-			bench.Kase{ID: "other-page-size", Why: "pages of half the size, two in place of each", Shapes: join(nano(9), flash(4)), Change: distinct, Relate: relateHalves},
+			bench.Kase{
+				ID:     "shuffled-pages",
+				Why:    "the pages moved to other places",
+				Shapes: join(nano(9), flash(4)),
+				Change: distinct,
+				Relate: relatePages,
+			},
+			bench.Kase{
+				ID:     "other-page-size",
+				Why:    "pages of half the size, two in place of each",
+				Shapes: join(nano(9), flash(4)),
+				Change: distinct,
+				Relate: relateHalves,
+			},
 		)
 	}
 	for i := range kases {

@@ -22,8 +22,8 @@ var nearTies = scored(func(_ gen, t, i, _ int) float64 { return ladder(i + t) })
 // nearTiesShuffled are the same in no order.
 var nearTiesShuffled = scored(func(_ gen, t, i, n int) float64 { return ladder((i*7919 + t) % n) })
 
-// bin puts all keys but a few into one coarse bin, rising, so that the largest arrive last; one in 50 is above the bin, one in 40
-// far below.
+// bin puts all keys but a few into one coarse bin, rising, so that the largest arrive last; one in 50 is above the bin,
+// one in 40 far below.
 var bin = scored(func(_ gen, _, i, n int) float64 {
 	switch {
 	case i%50 == 7:
@@ -102,14 +102,18 @@ var plusInf = scored(func(g gen, t, i, n int) float64 {
 	return g.NormFloat64()
 })
 
-// reversedBits give every key another score, the index with its bits reversed: which keys were chosen reads back from them.
+// reversedBits give every key another score, the index with its bits reversed: which keys were chosen reads back from
+// them.
 var reversedBits = scored(func(_ gen, t, i, _ int) float64 {
 	return float64(bits.Reverse16(uint16(i+t)))/256 - 100
 })
 
 // needles are the best keys at the edges of pages, tiles and the row, all else falls.
 var needles = scored(func(g gen, t, i, n int) float64 {
-	edges := []int{0, g.page - 1, g.page, g.page + 1, 31, 32, 63, 64, 127, 128, 255, 256, 511, 512, 1023, 1024, 2047, 2048, 4095, 4096, n / 2, n - 2, n - 1}
+	edges := []int{
+		0, g.page - 1, g.page, g.page + 1, 31, 32, 63, 64, 127, 128, 255, 256, 511, 512, 1023, 1024, 2047, 2048, 4095, 4096,
+		n / 2, n - 2, n - 1,
+	}
 	if slices.Contains(edges, i) {
 		return 50 + float64((i+t)%17)
 	}

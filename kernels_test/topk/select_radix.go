@@ -2,8 +2,9 @@ package topk
 
 import "slices"
 
-// byRadix finds the k-th key digit by digit, from the top, and then gathers: what is above it in any case, and of the keys that
-// equal it as many as are missing, from the end that the tie rule names. digits are bits for each pass, 32 in all.
+// byRadix finds the k-th key digit by digit, from the top, and then gathers: what is above it in any case, and of the
+// keys that equal it as many as are missing, from the end that the tie rule names. digits are bits for each pass, 32 in
+// all.
 func byRadix(digits ...int) chooser {
 	return func(r row) []int {
 		keys := make([]uint32, r.n)
@@ -58,8 +59,8 @@ func (r row) gather(class func(i int) int, missing int) []int {
 	return append(out, ties[:min(missing, len(ties))]...)
 }
 
-// coarse is the first pass of a production selection: the top 8 bits of the order-preserving half-precision bits of a score, rounded
-// to nearest. A bin is a quarter of a binade; scores beyond 65,504 share one, and so do both zeros.
+// coarse is the first pass of a production selection: the top 8 bits of the order-preserving half-precision bits of a
+// score, rounded to nearest. A bin is a quarter of a binade; scores beyond 65,504 share one, and so do both zeros.
 func coarse(v float32) int {
 	h := half(v)
 	if h>>15 == 1 && v != 0 {

@@ -121,8 +121,8 @@ func byThreshold(r row) []int {
 	}, r.k-greater)
 }
 
-// zerosApart ranks by raw bits, -0 below +0: two scores that are equal, so that the rule of ties settles it wrongly unless it is
-// open.
+// zerosApart ranks by raw bits, -0 below +0: two scores that are equal, so that the rule of ties settles it wrongly
+// unless it is open.
 func zerosApart(r row) []int {
 	bits := func(v float32) uint32 {
 		u := math.Float32bits(v)

@@ -13,7 +13,9 @@ type gen struct {
 }
 
 func genOf(g bench.Gen) gen {
-	return gen{g, g.Shape.Dim("rows"), g.Shape.Dim("width"), g.Shape.Dim("k"), g.Shape.Dim("page"), g.Shape.Dim("requests")}
+	return gen{
+		g, g.Shape.Dim("rows"), g.Shape.Dim("width"), g.Shape.Dim("k"), g.Shape.Dim("page"), g.Shape.Dim("requests"),
+	}
 }
 
 // shapes are a model's top-k at numbers of queries.

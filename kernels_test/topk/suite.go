@@ -8,7 +8,13 @@ import (
 
 // Suite is the suite of this package.
 func Suite() bench.Suite {
-	return bench.Suite{Name: "topk", Families: []bench.Family{topk, pages}, Built: built, Variants: variants(), Plants: plants()}
+	return bench.Suite{
+		Name:     "topk",
+		Families: []bench.Family{topk, pages},
+		Built:    built,
+		Variants: variants(),
+		Plants:   plants(),
+	}
 }
 
 // built is the candidate that settles ties as the call says.
@@ -17,5 +23,6 @@ func built(contract string) (bench.Candidate, error) {
 	case lowest, highest, anyTie:
 		return bench.FromKernels(contract+"-sort", kernels(kernelOf(bySort, quirks{}))), nil
 	}
-	return nil, fmt.Errorf("no contract of the topk suite is called %q; %s, %s and %s are", contract, lowest, highest, anyTie)
+	return nil, fmt.Errorf("no contract of the topk suite is called %q; %s, %s and %s are", contract, lowest, highest,
+		anyTie)
 }

@@ -38,7 +38,10 @@ func TestPaddedAndUnread(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"topk scores", "topk lengths", "topk_pages scores", "topk_pages lengths", "topk_pages block_table", "topk_pages request"} {
+	for _, want := range []string{
+		"topk scores", "topk lengths", "topk_pages scores", "topk_pages lengths", "topk_pages block_table",
+		"topk_pages request",
+	} {
 		if !padded[want] {
 			t.Errorf("no case pads %s", want)
 		}
@@ -50,8 +53,8 @@ func TestPaddedAndUnread(t *testing.T) {
 	}
 }
 
-// Which sets of 3 of 7 keys a row accepts MUST be those that brute force finds by the rule itself: no key outside is better than
-// one inside, and of equal keys the first ones, the last ones or any, as declared.
+// Which sets of 3 of 7 keys a row accepts MUST be those that brute force finds by the rule itself: no key outside is
+// better than one inside, and of equal keys the first ones, the last ones or any, as declared.
 func TestAcceptedSets(t *testing.T) {
 	for _, row := range []string{"all-equal", "few-values", "lengths"} {
 		for _, contract := range []string{"lowest-index", "highest-index", "ties-any"} {
@@ -89,7 +92,8 @@ func TestAcceptedSets(t *testing.T) {
 					accepted++
 				}
 			}
-			if accepted == 0 || contract != "ties-any" && accepted != 1 || row == "all-equal" && contract == "ties-any" && accepted != 35 {
+			if accepted == 0 || contract != "ties-any" && accepted != 1 ||
+				row == "all-equal" && contract == "ties-any" && accepted != 35 {
 				t.Errorf("%s: %d sets are accepted", id, accepted)
 			}
 		}
@@ -157,7 +161,9 @@ func TestMalformedRows(t *testing.T) {
 		"tail of 0":     func(v []float64) { v[short*3+2] = 0 },
 		"hole in front": func(v []float64) { v[short*3], v[short*3+1] = -1, 0 },
 	} {
-		r, err := b.Judge(t.Context(), bench.After(built, func(_ bench.Call, r *bench.Reply) { edit(r.Outputs["indices"].Data) }))
+		r, err := b.Judge(t.Context(), bench.After(built, func(_ bench.Call, r *bench.Reply) {
+			edit(r.Outputs["indices"].Data)
+		}))
 		require.NoError(t, err)
 		if r.Accepted() {
 			t.Errorf("a row with %s is accepted", name)

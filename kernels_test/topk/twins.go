@@ -68,8 +68,8 @@ var twins = []bench.Twin{
 	}},
 }
 
-// farApart keeps which keys are chosen. Of n > k visible ones the chosen get distinct scores of many binades from 16 up, the
-// others distinct ones between 1 and 2: no coarse bin straddles the k-th place, and no two scores are equal.
+// farApart keeps which keys are chosen. Of n > k visible ones the chosen get distinct scores of many binades from 16
+// up, the others distinct ones between 1 and 2: no coarse bin straddles the k-th place, and no two scores are equal.
 func farApart(_ bench.Gen, p *bench.Problem) bool {
 	scores, k := p.In("scores"), p.Attrs.Int("top_k")
 	changed := false
@@ -126,7 +126,8 @@ func numbers(p *bench.Problem) {
 	hide(p)
 }
 
-// quietEnds makes the last two visible keys of ranked rows, and the two behind, worse than any other; short rows become ranked.
+// quietEnds makes the last two visible keys of ranked rows, and the two behind, worse than any other; short rows become
+// ranked.
 func quietEnds(_ bench.Gen, p *bench.Problem) bool {
 	k, width := p.Attrs.Int("top_k"), p.In("scores").Dim(1)
 	if width < k+4 {

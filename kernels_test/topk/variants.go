@@ -87,8 +87,8 @@ func selections() []named {
 	return out
 }
 
-// variants lists correct kernels: every selection, in the orders of slots by turns, and selections that settle ties otherwise,
-// which only the rule that leaves them open admits.
+// variants lists correct kernels: every selection, in the orders of slots by turns, and selections that settle ties
+// otherwise, which only the rule that leaves them open admits.
 func variants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name, contract string, k bench.Kernel) {

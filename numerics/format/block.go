@@ -51,14 +51,16 @@ func (b Block) parts(q Quantised) (elems, scales []float64, err error) {
 		return nil, nil, fmt.Errorf("%s: blocks of %d x %d; both sides must be at least 1", b.Name, b.BlockRows, b.BlockCols)
 	}
 	if q.Rows > 0 && q.Cols > math.MaxInt/64/q.Rows {
-		return nil, nil, fmt.Errorf("%s: shape [%d, %d] has more elements than memory can hold; the stored shape is wrong", b.Name, q.Rows, q.Cols)
+		return nil, nil, fmt.Errorf("%s: shape [%d, %d] has more elements than memory can hold; the stored shape is wrong",
+			b.Name, q.Rows, q.Cols)
 	}
 	if q.Cols*b.Element.Width()%8 != 0 {
 		return nil, nil, fmt.Errorf("%s: %d columns of %d-bit %s do not fill whole bytes, so rows cannot be stored apart",
 			b.Name, q.Cols, b.Element.Width(), b.Element.Name)
 	}
 	if want := q.Rows * q.Cols * b.Element.Width() / 8; len(q.Codes) != want {
-		return nil, nil, fmt.Errorf("%s: [%d, %d] needs %d bytes of %s codes, got %d (Cols counts elements, not packed bytes)",
+		return nil, nil, fmt.Errorf("%s: [%d, %d] needs %d bytes of %s codes, got %d (Cols counts elements, not packed "+
+			"bytes)",
 			b.Name, q.Rows, q.Cols, want, b.Element.Name, len(q.Codes))
 	}
 	sr, sc := b.ScaleShape(q.Rows, q.Cols)
@@ -68,7 +70,8 @@ func (b Block) parts(q Quantised) (elems, scales []float64, err error) {
 	}
 	t := float64(q.TensorScale)
 	if b.TensorScale && !(t > 0 && t <= FP32.Max()) {
-		return nil, nil, fmt.Errorf("%s: tensor scale is %v, want the positive finite factor stored with the tensor", b.Name, q.TensorScale)
+		return nil, nil, fmt.Errorf("%s: tensor scale is %v, want the positive finite factor stored with the tensor", b.Name,
+			q.TensorScale)
 	}
 	if !b.TensorScale && t != 0 {
 		return nil, nil, fmt.Errorf("%s: tensor scale is %v, but this format has none; leave it 0", b.Name, q.TensorScale)

@@ -55,13 +55,24 @@ func TestBlockDecode(t *testing.T) {
 
 func TestHalfSteps(t *testing.T) {
 	// Codes 0, 4 (2), 7 (6), 12 (-2), 15 (-6), 1 (.5), then zeros; scale 4.
-	q := format.Quantised{Rows: 1, Cols: 32, Codes: append([]byte{0x40, 0xc7, 0x1f}, make([]byte, 13)...), Scales: []byte{129}}
+	q := format.Quantised{
+		Rows:   1,
+		Cols:   32,
+		Codes:  append([]byte{0x40, 0xc7, 0x1f}, make([]byte, 13)...),
+		Scales: []byte{129},
+	}
 	down, up, err := format.MXFP4.HalfSteps(q)
 	require.NoError(t, err)
 	assert.Equal(t, []float64{1, 1, 4, 2, 4, 1}, down[:6])
 	assert.Equal(t, []float64{1, 2, 4, 1, 4, 1}, up[:6])
 
-	neg := format.Quantised{Rows: 1, Cols: 16, Codes: append([]byte{0x04}, make([]byte, 7)...), Scales: []byte{0xb8}, TensorScale: 1}
+	neg := format.Quantised{
+		Rows:        1,
+		Cols:        16,
+		Codes:       append([]byte{0x04}, make([]byte, 7)...),
+		Scales:      []byte{0xb8},
+		TensorScale: 1,
+	}
 	down, up, err = format.NVFP4.HalfSteps(neg) // scale -1: the 2 stands for -2
 	require.NoError(t, err)
 	assert.Equal(t, []float64{.5, .25}, []float64{down[0], up[0]})
@@ -86,14 +97,31 @@ func TestBlockErrors(t *testing.T) {
 		change     func(*format.Quantised)
 	}{
 		{"packed width as Cols", "Cols counts elements", format.MXFP4, ok, func(q *format.Quantised) { q.Cols = 16 }},
-		{"scales of another block size", "scales of shape [2, 1], 2 bytes; got 4", format.MXFP4, ok, func(q *format.Quantised) { q.Scales = make([]byte, 4) }},
+		{
+			"scales of another block size", "scales of shape [2, 1], 2 bytes; got 4", format.MXFP4, ok,
+			func(q *format.Quantised) {
+				q.Scales = make([]byte, 4)
+			},
+		},
 		{"odd columns", "whole bytes", format.MXFP4, ok, func(q *format.Quantised) { q.Cols = 31 }},
-		{"shape that wraps round", "more elements", format.MXFP4, format.Quantised{}, func(q *format.Quantised) { q.Rows, q.Cols = 1<<33, 1<<31 }},
-		{"block of no rows", "at least 1", format.Block{Name: "x", Element: format.E2M1, Scale: format.E8M0, BlockCols: 32}, ok, func(*format.Quantised) {}},
+		{
+			"shape that wraps round", "more elements", format.MXFP4, format.Quantised{}, func(q *format.Quantised) {
+				q.Rows, q.Cols = 1<<33, 1<<31
+			},
+		},
+		{
+			"block of no rows", "at least 1",
+			format.Block{Name: "x", Element: format.E2M1, Scale: format.E8M0, BlockCols: 32},
+			ok, func(*format.Quantised) {},
+		},
 		{"negative shape", "negative", format.MXFP4, ok, func(q *format.Quantised) { q.Rows = -2 }},
 		{"tensor scale where there is none", "has none", format.MXFP4, ok, func(q *format.Quantised) { q.TensorScale = 1 }},
 		{"tensor scale forgotten", "positive finite", format.NVFP4, nv, func(q *format.Quantised) { q.TensorScale = 0 }},
-		{"tensor scale NaN", "positive finite", format.NVFP4, nv, func(q *format.Quantised) { q.TensorScale = float32(math.NaN()) }},
+		{
+			"tensor scale NaN", "positive finite", format.NVFP4, nv, func(q *format.Quantised) {
+				q.TensorScale = float32(math.NaN())
+			},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			q := row.q

@@ -70,7 +70,8 @@ func (c conversion) convert(x []float32, want func(w uint32) uint32, generic boo
 		}
 	}
 	if twin := format.EncodeTwin(x, c.f, c.r, c.s); twin != nil && !bytes.Equal(twin, raw) {
-		return nil, fmt.Errorf("%s: assembly and Go differ between %#08x and %#08x", c.name(), math.Float32bits(x[0]), math.Float32bits(x[len(x)-1]))
+		return nil, fmt.Errorf("%s: assembly and Go differ between %#08x and %#08x", c.name(), math.Float32bits(x[0]),
+			math.Float32bits(x[len(x)-1]))
 	}
 	return raw, nil
 }

@@ -24,10 +24,12 @@ func sweep(fn func(x float32)) {
 
 func TestFastPathsEqualGeneric(t *testing.T) {
 	sweep(func(x float32) {
-		if got, want := uint32(format.EncodeBF16(x)), format.BF16.Encode(float64(x), format.RN, format.Overflow); got != want {
+		if got, want := uint32(format.EncodeBF16(x)),
+			format.BF16.Encode(float64(x), format.RN, format.Overflow); got != want {
 			t.Fatalf("EncodeBF16(%v = %#x) is %#x, want %#x", x, math.Float32bits(x), got, want)
 		}
-		if got, want := uint32(format.EncodeE4M3(x)), format.E4M3FN.Encode(float64(x), format.RN, format.Saturate); got != want {
+		if got, want := uint32(format.EncodeE4M3(x)),
+			format.E4M3FN.Encode(float64(x), format.RN, format.Saturate); got != want {
 			t.Fatalf("EncodeE4M3(%v = %#x) is %#x, want %#x", x, math.Float32bits(x), got, want)
 		}
 	})

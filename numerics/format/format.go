@@ -116,7 +116,8 @@ func (f Format) Validate() error {
 	case f.SignBits < 0 || f.SignBits > 1:
 		return fmt.Errorf("format %q: SignBits is %d, want 0 or 1", f.Name, f.SignBits)
 	case f.ExpBits < 1 || f.ExpBits > 8 || f.ManBits < 0 || f.ManBits > 23 || f.Shift < 0 || f.Width() > 32:
-		return fmt.Errorf("format %q: %d exponent, %d mantissa and %d unused bits; want 1 to 8, 0 to 23, and at most 32 in all",
+		return fmt.Errorf("format %q: %d exponent, %d mantissa and %d unused bits; want 1 to 8, 0 to 23, and at most 32 in "+
+			"all",
 			f.Name, f.ExpBits, f.ManBits, f.Shift)
 	case f.NaN == NaNNegZero && f.SignBits == 0:
 		return fmt.Errorf("format %q: NaN at the code of -0 needs a sign bit", f.Name)
@@ -125,7 +126,8 @@ func (f Format) Validate() error {
 	case (f.NaN == NaNIEEE || f.NaN == NaNAllOnes && !f.NoZero) && f.ManBits == 0:
 		return fmt.Errorf("format %q: this NaN rule needs at least one mantissa bit", f.Name)
 	case f.emin()-f.ManBits < -149 || int(f.maxMag()>>f.ManBits)-f.Bias > 127:
-		return fmt.Errorf("format %q: bias %d puts values outside fp32, want smallest >= 2^-149 and largest < 2^128", f.Name, f.Bias)
+		return fmt.Errorf("format %q: bias %d puts values outside fp32, want smallest >= 2^-149 and largest < 2^128", f.Name,
+			f.Bias)
 	case f.NaN != NaNNone && !math.IsNaN(f.Decode(f.NaNCode)):
 		return fmt.Errorf("format %q: NaNCode %#x decodes to %v, want a NaN code", f.Name, f.NaNCode, f.Decode(f.NaNCode))
 	}

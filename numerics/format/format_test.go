@@ -94,7 +94,8 @@ func TestSpecialRules(t *testing.T) {
 	assert.Equal(t, 0x1p-127, format.E8M0.Decode(0), "code 0 is fp32-subnormal, not 0")
 	assert.True(t, math.IsNaN(format.E8M0.Decode(255)), "255 is NaN, not Inf")
 	assert.Equal(t, uint32(7), format.FP32.Encode(7*0x1p-149, format.RN, format.Overflow))
-	assert.Equal(t, format.FP32.Max(), format.FP32.Decode(format.FP32.Encode(1e300, format.RZ, format.Overflow)), "rz never overflows")
+	assert.Equal(t, format.FP32.Max(), format.FP32.Decode(format.FP32.Encode(1e300, format.RZ, format.Overflow)),
+		"rz never overflows")
 	// fp32 -> bf16 -> e4m3 is not fp32 -> e4m3: 17 + 2^-5 is just above the tie at 17; bf16 puts it on it.
 	x := 17 + 0x1p-5
 	assert.NotEqual(t, format.E4M3FN.Round(x), format.E4M3FN.Round(format.BF16.Round(x)))

@@ -9,11 +9,30 @@ import (
 // types have none: a NaN becomes +max there, as in ONNX Cast to float4e2m1 (ml_dtypes writes the
 // code of -0 instead: E2M1.WithNaNCode(0x8), E2M3.WithNaNCode(0x20), E3M2.WithNaNCode(0x20)).
 var (
-	FP32 = Format{Name: "fp32", SignBits: 1, ExpBits: 8, ManBits: 23, Bias: 127, Inf: true, NaN: NaNIEEE, NaNCode: 0x7fc00000}
+	FP32 = Format{
+		Name:     "fp32",
+		SignBits: 1,
+		ExpBits:  8,
+		ManBits:  23,
+		Bias:     127,
+		Inf:      true,
+		NaN:      NaNIEEE,
+		NaNCode:  0x7fc00000,
+	}
 	BF16 = Format{Name: "bf16", SignBits: 1, ExpBits: 8, ManBits: 7, Bias: 127, Inf: true, NaN: NaNIEEE, NaNCode: 0x7fc0}
 	FP16 = Format{Name: "fp16", SignBits: 1, ExpBits: 5, ManBits: 10, Bias: 15, Inf: true, NaN: NaNIEEE, NaNCode: 0x7e00}
 	// TF32 is a raw fp32 word whose low 13 bits are zero when written and ignored when read.
-	TF32 = Format{Name: "tf32", SignBits: 1, ExpBits: 8, ManBits: 10, Bias: 127, Inf: true, NaN: NaNIEEE, NaNCode: 0x7fc00000, Shift: 13}
+	TF32 = Format{
+		Name:     "tf32",
+		SignBits: 1,
+		ExpBits:  8,
+		ManBits:  10,
+		Bias:     127,
+		Inf:      true,
+		NaN:      NaNIEEE,
+		NaNCode:  0x7fc00000,
+		Shift:    13,
+	}
 
 	E4M3FN   = Format{Name: "e4m3fn", SignBits: 1, ExpBits: 4, ManBits: 3, Bias: 7, NaN: NaNAllOnes, NaNCode: 0x7f}
 	E5M2     = Format{Name: "e5m2", SignBits: 1, ExpBits: 5, ManBits: 2, Bias: 15, Inf: true, NaN: NaNIEEE, NaNCode: 0x7e}
@@ -72,5 +91,6 @@ func ByDType(dtype string) (Format, error) {
 	case "F4":
 		return E2M1, nil
 	}
-	return Format{}, fmt.Errorf("safetensors dtype %q is no float format here: want F32, BF16, F16, F8_*, F6_* or F4", dtype)
+	return Format{}, fmt.Errorf("safetensors dtype %q is no float format here: want F32, BF16, F16, F8_*, F6_* or F4",
+		dtype)
 }

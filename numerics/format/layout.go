@@ -77,7 +77,8 @@ func (l Layout) Validate() error {
 	owner := make([]byte, l.Size)
 	for i, f := range l.Fields {
 		if f.Count*f.Format.Width()%8 != 0 {
-			errs = append(errs, fmt.Errorf("layout %s: %d elements of %s in field %q do not fill whole bytes", l.Name, f.Count, f.Format.Name, f.Name))
+			errs = append(errs, fmt.Errorf("layout %s: %d elements of %s in field %q do not fill whole bytes", l.Name, f.Count,
+				f.Format.Name, f.Name))
 		}
 		if f.Scales != "" {
 			s, err := l.field(f.Scales)
@@ -94,11 +95,13 @@ func (l Layout) Validate() error {
 			for b := range f.bytes() {
 				at := f.At + t*f.Stride + b
 				if at < 0 || at >= l.Size {
-					errs = append(errs, fmt.Errorf("layout %s: token %d of field %q reaches byte %d of %d", l.Name, t, f.Name, at, l.Size))
+					errs = append(errs, fmt.Errorf("layout %s: token %d of field %q reaches byte %d of %d", l.Name, t, f.Name, at,
+						l.Size))
 					break tokens
 				}
 				if o := owner[at]; o != 0 {
-					errs = append(errs, fmt.Errorf("layout %s: fields %q and %q share byte %d", l.Name, l.Fields[o-1].Name, f.Name, at))
+					errs = append(errs, fmt.Errorf("layout %s: fields %q and %q share byte %d", l.Name, l.Fields[o-1].Name, f.Name,
+						at))
 					break tokens
 				}
 				owner[at] = byte(i + 1)
@@ -122,7 +125,8 @@ func (l Layout) Pack(parts map[string][]byte) ([]byte, error) {
 		n := f.bytes()
 		src, ok := parts[f.Name]
 		if !ok || len(src) != l.Tokens*n {
-			return nil, fmt.Errorf("layout %s: field %q has %d bytes, want %d tokens of %d", l.Name, f.Name, len(src), l.Tokens, n)
+			return nil, fmt.Errorf("layout %s: field %q has %d bytes, want %d tokens of %d", l.Name, f.Name, len(src), l.Tokens,
+				n)
 		}
 		for t := range l.Tokens {
 			copy(page[f.At+t*f.Stride:], src[t*n:(t+1)*n])
@@ -174,7 +178,8 @@ func (l Layout) check() error {
 			return err
 		}
 		if f.Group < 1 || s.Count != (f.Count+f.Group-1)/f.Group {
-			return fmt.Errorf("layout %s: field %q in groups of %d does not fit its %d scales; see Validate", l.Name, f.Name, f.Group, s.Count)
+			return fmt.Errorf("layout %s: field %q in groups of %d does not fit its %d scales; see Validate", l.Name, f.Name,
+				f.Group, s.Count)
 		}
 	}
 	return nil

@@ -90,7 +90,18 @@ func TestLayoutValidate(t *testing.T) {
 // The tiles drawn by walking them in storage order: row block, column block, row within 32, quarter
 // of 32 rows, column.
 func TestSwizzleMatchesTheWalk(t *testing.T) {
-	for _, shape := range [][2]int{{1, 1}, {32, 4}, {33, 5}, {128, 4}, {129, 4}, {128, 8}, {300, 13}, {257, 32}, {0, 4}, {5, 0}} {
+	for _, shape := range [][2]int{
+		{1, 1},
+		{32, 4},
+		{33, 5},
+		{128, 4},
+		{129, 4},
+		{128, 8},
+		{300, 13},
+		{257, 32},
+		{0, 4},
+		{5, 0},
+	} {
 		rows, cols := shape[0], shape[1]
 		pr, pc := format.SwizzledShape(rows, cols)
 		scales := make([]byte, rows*cols)

@@ -62,38 +62,48 @@ func drawings() []drawn {
 				}
 				return c
 			}},
-			drawn{fmt.Sprintf("v32/%d", block), func() (format.Layout, error) { return format.PageV32(block) }, func() (c []cell) {
-				for t := range block {
-					c = run(run(run(c, "nope", t, 512, 1), "scale", t, 4, 4), "rope", t, 64, 2)
-				}
-				return c
-			}},
+			drawn{
+				fmt.Sprintf("v32/%d", block), func() (format.Layout, error) { return format.PageV32(block) }, func() (c []cell) {
+					for t := range block {
+						c = run(run(run(c, "nope", t, 512, 1), "scale", t, 4, 4), "rope", t, 64, 2)
+					}
+					return c
+				},
+			},
 		)
 	}
 	for _, block := range []int{1, 32, 64} {
 		for _, dim := range []int{64, 128} {
 			out = append(out,
-				drawn{fmt.Sprintf("index-fp8/%d/%d", block, dim), func() (format.Layout, error) { return format.PageIndexFP8(block, dim) }, func() (c []cell) {
-					for t := range block {
-						c = run(c, "key", t, dim, 1)
-					}
-					for t := range block {
-						c = run(c, "scale", t, 1, 4)
-					}
-					return c
-				}},
-				drawn{fmt.Sprintf("index-fp4/%d/%d", block, dim), func() (format.Layout, error) { return format.PageIndexFP4(block, dim) }, func() (c []cell) {
-					for t := range block {
-						c = run(c, "key", t, dim, 0)
-					}
-					for t := range block {
-						c = run(c, "scale", t, dim/32, 1)
-						for range 4 - dim/32 {
-							c = append(c, cell{pad, 0, 0})
+				drawn{
+					fmt.Sprintf("index-fp8/%d/%d", block, dim), func() (format.Layout, error) {
+						return format.PageIndexFP8(block, dim)
+					}, func() (c []cell) {
+						for t := range block {
+							c = run(c, "key", t, dim, 1)
 						}
-					}
-					return c
-				}},
+						for t := range block {
+							c = run(c, "scale", t, 1, 4)
+						}
+						return c
+					},
+				},
+				drawn{
+					fmt.Sprintf("index-fp4/%d/%d", block, dim), func() (format.Layout, error) {
+						return format.PageIndexFP4(block, dim)
+					}, func() (c []cell) {
+						for t := range block {
+							c = run(c, "key", t, dim, 0)
+						}
+						for t := range block {
+							c = run(c, "scale", t, dim/32, 1)
+							for range 4 - dim/32 {
+								c = append(c, cell{pad, 0, 0})
+							}
+						}
+						return c
+					},
+				},
 			)
 		}
 	}

@@ -85,9 +85,12 @@ func (l Layout) Encode(page []byte, token int, x []float32, r Recipe) error {
 		if err != nil {
 			return err
 		}
-		if b := r.Block; b.Element.Name != f.Format.Name || b.Scale.Name != sf.Format.Name || b.BlockRows != 1 || b.BlockCols != f.Group || b.TensorScale {
-			return fmt.Errorf("layout %s: recipe %q makes %s in blocks of %d x %d under %s; field %q is %s in groups of %d under %s",
-				l.Name, r.Name, b.Element.Name, b.BlockRows, b.BlockCols, b.Scale.Name, f.Name, f.Format.Name, f.Group, sf.Format.Name)
+		if b := r.Block; b.Element.Name != f.Format.Name || b.Scale.Name != sf.Format.Name || b.BlockRows != 1 ||
+			b.BlockCols != f.Group || b.TensorScale {
+			return fmt.Errorf("layout %s: recipe %q makes %s in blocks of %d x %d under %s; field %q is %s in groups of %d "+
+				"under %s",
+				l.Name, r.Name, b.Element.Name, b.BlockRows, b.BlockCols, b.Scale.Name, f.Name, f.Format.Name, f.Group,
+				sf.Format.Name)
 		}
 		q, err := r.Quantise(v, 1, f.Count)
 		if err != nil {

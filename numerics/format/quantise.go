@@ -42,7 +42,8 @@ func (r Recipe) QuantiseShared(x []float32, rows, cols int, tensorAmax float32) 
 			tensorAmax = r.amax(x, 1, len(x), len(x))
 		}
 		if t = r.tensorScale(tensorAmax); !(t.scale > 0 && t.scale <= math.MaxFloat32) {
-			return q, fmt.Errorf("recipe %q: the tensor's largest magnitude is %v, which gives a tensor scale of %v; give one whose scale is positive and finite", r.Name, tensorAmax, t.scale)
+			return q, fmt.Errorf("recipe %q: the tensor's largest magnitude is %v, which gives a tensor scale of %v; give one "+
+				"whose scale is positive and finite", r.Name, tensorAmax, t.scale)
 		}
 		q.TensorScale = t.scale
 	}

@@ -39,7 +39,9 @@ func diff(a, b format.Quantised) (codes, scales int) {
 
 // eachTwin calls fn for every quantised tensor of a twin with the fp32 weights it was made of and,
 // for w1 and w3 of an expert, the largest magnitude of both, which they share.
-func eachTwin(t *testing.T, dir string, fn func(name string, b format.Block, stored format.Quantised, w []float32, shared float32)) {
+func eachTwin(t *testing.T, dir string,
+	fn func(name string, b format.Block, stored format.Quantised, w []float32, shared float32),
+) {
 	t.Helper()
 	tw := openTwin(t, dir)
 	original := map[string]string{}
@@ -74,7 +76,10 @@ func eachTwin(t *testing.T, dir string, fn func(name string, b format.Block, sto
 
 // Quantising nano-v4's fp32 weights gives every code and scale byte that torch stored in the twins.
 func TestQuantiseReproducesTheTwins(t *testing.T) {
-	for dir, kinds := range map[string]map[string]int{"nano-v4-mxfp4": {"blockfp8": 0, "mxfp4": 0}, "nano-v4-nvfp4": {"blockfp8": 0, "nvfp4": 0}} {
+	for dir, kinds := range map[string]map[string]int{
+		"nano-v4-mxfp4": {"blockfp8": 0, "mxfp4": 0},
+		"nano-v4-nvfp4": {"blockfp8": 0, "nvfp4": 0},
+	} {
 		t.Run(dir, func(t *testing.T) {
 			scales := map[string]int{}
 			eachTwin(t, dir, func(name string, b format.Block, stored format.Quantised, w []float32, shared float32) {
@@ -83,7 +88,8 @@ func TestQuantiseReproducesTheTwins(t *testing.T) {
 				got, err := r.QuantiseShared(w, stored.Rows, stored.Cols, shared)
 				require.NoError(t, err)
 				if c, s := diff(stored, got); c+s > 0 {
-					t.Errorf("%s (%s): %d of %d code bytes and %d of %d scale bytes differ", name, r, c, len(stored.Codes), s, len(stored.Scales))
+					t.Errorf("%s (%s): %d of %d code bytes and %d of %d scale bytes differ", name, r, c, len(stored.Codes), s,
+						len(stored.Scales))
 				}
 				kinds[b.Name] += len(w)
 				scales[b.Name] += len(stored.Scales)
@@ -134,12 +140,28 @@ func TestTwinsSeeTheRules(t *testing.T) {
 		{"mxfp4 zero sign kept", "nano-v4-mxfp4", "mxfp4", true, func(r *format.Recipe) { r.ZeroSign = format.SignKept }},
 		{"mxfp4 scale by bits", "nano-v4-mxfp4", "mxfp4", false, func(r *format.Recipe) { r.Rule = format.ScaleCeilBits }},
 		{"mxfp4 reciprocal of 6", "nano-v4-mxfp4", "mxfp4", false, func(r *format.Recipe) { r.ScaleOp = format.Multiply }},
-		{"nvfp4 zero sign of negatives", "nano-v4-nvfp4", "nvfp4", true, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative }},
+		{
+			"nvfp4 zero sign of negatives", "nano-v4-nvfp4", "nvfp4", true, func(r *format.Recipe) {
+				r.ZeroSign = format.SignOfNegative
+			},
+		},
 		{"nvfp4 blocks of 32", "nano-v4-nvfp4", "nvfp4", true, func(r *format.Recipe) { r.Block.BlockCols = 32 }},
-		{"nvfp4 global factor multiplied", "nano-v4-nvfp4", "nvfp4", true, func(r *format.Recipe) { r.Rule = format.ScaleTwoLevelMultiply }},
-		{"blockfp8 scale rounded down", "nano-v4-mxfp4", "blockfp8", true, func(r *format.Recipe) { r.Rule = format.ScaleDown }},
+		{
+			"nvfp4 global factor multiplied", "nano-v4-nvfp4", "nvfp4", true, func(r *format.Recipe) {
+				r.Rule = format.ScaleTwoLevelMultiply
+			},
+		},
+		{
+			"blockfp8 scale rounded down", "nano-v4-mxfp4", "blockfp8", true, func(r *format.Recipe) {
+				r.Rule = format.ScaleDown
+			},
+		},
 		{"blockfp8 through bf16", "nano-v4-mxfp4", "blockfp8", true, func(r *format.Recipe) { r.BF16First = true }},
-		{"blockfp8 reciprocal of 448", "nano-v4-mxfp4", "blockfp8", false, func(r *format.Recipe) { r.ScaleOp = format.Multiply }},
+		{
+			"blockfp8 reciprocal of 448", "nano-v4-mxfp4", "blockfp8", false, func(r *format.Recipe) {
+				r.ScaleOp = format.Multiply
+			},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			tensors, changed := 0, 0
@@ -153,7 +175,8 @@ func TestTwinsSeeTheRules(t *testing.T) {
 				row.change(&r)
 				got, err := r.QuantiseShared(w, stored.Rows, stored.Cols, shared)
 				require.NoError(t, err)
-				if !bytes.Equal(got.Codes, stored.Codes) || !bytes.Equal(got.Scales, stored.Scales) || got.TensorScale != stored.TensorScale {
+				if !bytes.Equal(got.Codes, stored.Codes) || !bytes.Equal(got.Scales, stored.Scales) ||
+					got.TensorScale != stored.TensorScale {
 					changed++
 				}
 			})

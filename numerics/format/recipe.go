@@ -32,7 +32,9 @@ const (
 	ScaleTwoLevelMultiply
 )
 
-var scaleRuleNames = [...]string{"linear", "ceil-bits", "ceil-log2", "floor-amax", "down", "nearest", "two-level", "two-level-multiply"}
+var scaleRuleNames = [...]string{
+	"linear", "ceil-bits", "ceil-log2", "floor-amax", "down", "nearest", "two-level", "two-level-multiply",
+}
 
 // String returns the slug.
 func (r ScaleRule) String() string { return nameOf(scaleRuleNames[:], int(r), "scale-rule") }
@@ -130,10 +132,12 @@ func (r Recipe) Validate() error {
 	case r.Rule < ScaleLinear || r.Rule > ScaleTwoLevelMultiply:
 		return fmt.Errorf("recipe %q: no scale rule %v", r.Name, r.Rule)
 	case twoLevel != b.TensorScale || twoLevel && (b.Scale.Name != E4M3FN.Name || b.Element.Name != E2M1.Name):
-		return fmt.Errorf("recipe %q: scale rule %v does not fit %s, %s with %s scales: two-level rules and tensor scales go together, with e2m1 and e4m3fn",
+		return fmt.Errorf("recipe %q: scale rule %v does not fit %s, %s with %s scales: two-level rules and tensor scales "+
+			"go together, with e2m1 and e4m3fn",
 			r.Name, r.Rule, b.Name, b.Element.Name, b.Scale.Name)
 	case !twoLevel && b.Scale.Name != FP32.Name && (b.Scale.Name != E8M0.Name || r.Rule == ScaleLinear):
-		return fmt.Errorf("recipe %q: scale rule %v does not fit %s scales: linear needs fp32, powers of two e8m0 or fp32", r.Name, r.Rule, b.Scale.Name)
+		return fmt.Errorf("recipe %q: scale rule %v does not fit %s scales: linear needs fp32, powers of two e8m0 or fp32",
+			r.Name, r.Rule, b.Scale.Name)
 	}
 	return nil
 }

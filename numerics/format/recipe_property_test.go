@@ -153,7 +153,8 @@ func TestTwoLevelScalesAgainstRationals(t *testing.T) {
 			exact.Mul(exact, big.NewRat(448, 1))
 			v, _ := exact.Float64()
 			v = math.Max(v, 0x1p-9)
-			lo, hi := nearest(format.E4M3FN, vals, v*(1-0x1p-21), format.RN), nearest(format.E4M3FN, vals, v*(1+0x1p-21), format.RN)
+			lo, hi := nearest(format.E4M3FN, vals, v*(1-0x1p-21), format.RN),
+				nearest(format.E4M3FN, vals, v*(1+0x1p-21), format.RN)
 			if lo != hi {
 				return
 			}

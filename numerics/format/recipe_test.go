@@ -45,7 +45,8 @@ func TestFloors(t *testing.T) {
 		"v4-fp4": 1, "vllm-fp4": 1, "tilekernels-fp4": 1, "torch-mxfp4": 1,
 		"deepgemm-fp4": 127 - 15, "sglang-fp4-indexer": 127 - 13,
 		"sglang-kv": 127 - 35, "flashmla-kv": 127 - 13,
-		"ocp-mxfp8": 0, "ocp-mxfp8-e5m2": 0, "ocp-mxfp4": 0, "ocp-mxfp6-e2m3": 0, "ocp-mxfp6-e3m2": 0, "microxcaling-mxfp8": 0, "microxcaling-mxfp4": 0, "modelopt-mxfp4": 0,
+		"ocp-mxfp8": 0, "ocp-mxfp8-e5m2": 0, "ocp-mxfp4": 0, "ocp-mxfp6-e2m3": 0, "ocp-mxfp6-e3m2": 0,
+		"microxcaling-mxfp8": 0, "microxcaling-mxfp4": 0, "modelopt-mxfp4": 0,
 		"v32-fp8":      math.Float32bits(float32(1e-4) * float32(1/448.)),
 		"deepgemm-fp8": math.Float32bits(float32(1e-4) / 448), "deepgemm-block": math.Float32bits(float32(1e-4) / 448),
 	} {
@@ -61,7 +62,8 @@ func TestFloors(t *testing.T) {
 		x[16], x[32] = 6, 1e-6
 		q, err := r.Quantise(x, 1, 48)
 		require.NoError(t, err)
-		assert.Equal(t, []byte{0x38, 0x7e, 0x01}, q.Scales, "%v: zero is 1, the largest 448, tiny the smallest subnormal 2^-9", r)
+		assert.Equal(t, []byte{0x38, 0x7e, 0x01}, q.Scales, "%v: zero is 1, the largest 448, tiny the smallest subnormal "+
+			"2^-9", r)
 		_, err = r.Quantise(make([]float32, 16), 1, 16)
 		assert.ErrorContains(t, err, "largest magnitude is 0")
 		_, err = r.QuantiseShared(x, 1, 48, float32(math.Inf(1)))
@@ -87,35 +89,135 @@ func TestRulesThatDiffer(t *testing.T) {
 		scale  uint32
 	}{
 		{"511: ceil never saturates", fp8, nil, []float32{511, 448}, []uint32{0x78, 0x76}, 128},
-		{"511: OCP floor saturates", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax }, []float32{511, 448}, []uint32{0x7e, 0x7e}, 127},
-		{"511: without saturation it is NaN", fp8, func(r *format.Recipe) { r.Rule, r.Saturation = format.ScaleFloorAmax, format.Overflow }, []float32{511, 448}, []uint32{0x7f, 0x7e}, 127},
-		{"300: OCP scale is 1", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax }, []float32{300, 256}, []uint32{0x79, 0x78}, 127},
+		{
+			"511: OCP floor saturates", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax },
+			[]float32{511, 448},
+			[]uint32{0x7e, 0x7e},
+			127,
+		},
+		{
+			"511: without saturation it is NaN", fp8, func(r *format.Recipe) {
+				r.Rule, r.Saturation = format.ScaleFloorAmax, format.Overflow
+			}, []float32{511, 448}, []uint32{0x7f, 0x7e}, 127,
+		},
+		{
+			"300: OCP scale is 1", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax },
+			[]float32{300, 256},
+			[]uint32{0x79, 0x78},
+			127,
+		},
 		{"447: OCP and ceil agree", fp8, nil, []float32{447, 1}, []uint32{0x7e, 0x38}, 127},
-		{"672 = 1.5 * 448: down", fp8, func(r *format.Recipe) { r.Rule = format.ScaleDown }, []float32{672, 1}, []uint32{0x7e, 0x38}, 127},
-		{"672: nearest goes up", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest }, []float32{672, 2}, []uint32{0x7a, 0x38}, 128},
-		{"671: nearest goes down", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest }, []float32{671, 2}, []uint32{0x7e, 0x40}, 127},
+		{
+			"672 = 1.5 * 448: down", fp8, func(r *format.Recipe) { r.Rule = format.ScaleDown },
+			[]float32{672, 1},
+			[]uint32{0x7e, 0x38},
+			127,
+		},
+		{
+			"672: nearest goes up", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest },
+			[]float32{672, 2},
+			[]uint32{0x7a, 0x38},
+			128,
+		},
+		{
+			"671: nearest goes down", fp8, func(r *format.Recipe) { r.Rule = format.ScaleNearest },
+			[]float32{671, 2},
+			[]uint32{0x7e, 0x40},
+			127,
+		},
 		{"an ulp above a power of two: bits", fp4, nil, []float32{justAbove, 0}, []uint32{5, 0}, 127 - 9},
-		{"448 and an ulp: its quotient is 1 and an ulp", fp8, nil, []float32{math.Nextafter32(448, 500), 2}, []uint32{0x76, 0x38}, 128},
-		{"an ulp above a power of two: log2", fp4, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 }, []float32{justAbove, 0}, []uint32{7, 0}, 127 - 10},
+		{
+			"448 and an ulp: its quotient is 1 and an ulp", fp8, nil,
+			[]float32{math.Nextafter32(448, 500), 2},
+			[]uint32{0x76, 0x38},
+			128,
+		},
+		{
+			"an ulp above a power of two: log2", fp4, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 },
+			[]float32{justAbove, 0},
+			[]uint32{7, 0},
+			127 - 10,
+		},
 		{"fp4 ties to even", fp4, nil, ties, []uint32{0, 2, 2, 4, 4, 6, 6, 7}, 127},
-		{"fp4 ties to the smaller", fp4, func(r *format.Recipe) { r.Rounding = format.RNZ }, ties, []uint32{0, 1, 2, 3, 4, 5, 6, 7}, 127},
-		{"fp4 ties away", fp4, func(r *format.Recipe) { r.Rounding = format.RNA }, ties, []uint32{1, 2, 3, 4, 5, 6, 7, 7}, 127},
+		{
+			"fp4 ties to the smaller", fp4, func(r *format.Recipe) { r.Rounding = format.RNZ }, ties,
+			[]uint32{0, 1, 2, 3, 4, 5, 6, 7},
+			127,
+		},
+		{
+			"fp4 ties away", fp4, func(r *format.Recipe) { r.Rounding = format.RNA }, ties,
+			[]uint32{1, 2, 3, 4, 5, 6, 7, 7},
+			127,
+		},
 		{"sign of zero kept", fp4, nil, []float32{negZero, -.1, .1, -6}, []uint32{8, 8, 0, 15}, 127},
-		{"sign of zero for negatives", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative }, []float32{negZero, -.1, .1, -6}, []uint32{0, 8, 0, 15}, 127},
-		{"sign of zero cleared", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignCleared }, []float32{negZero, -.1, .1, -6}, []uint32{0, 0, 0, 15}, 127},
-		{"sign of zero cleared, fp6", fp8, func(r *format.Recipe) { r.Block, r.ZeroSign = format.MXFP6E3M2, format.SignCleared }, []float32{negZero, -28, -1e-6, .0625}, []uint32{0, 0x3f, 0, 1}, 127},
-		{"sign of zero cleared, fp8", fp8, func(r *format.Recipe) { r.ZeroSign = format.SignCleared }, []float32{negZero, -448, -1e-6}, []uint32{0, 0xfe, 0}, 127},
+		{
+			"sign of zero for negatives", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative },
+			[]float32{negZero, -.1, .1, -6},
+			[]uint32{0, 8, 0, 15},
+			127,
+		},
+		{
+			"sign of zero cleared", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignCleared },
+			[]float32{negZero, -.1, .1, -6},
+			[]uint32{0, 0, 0, 15},
+			127,
+		},
+		{
+			"sign of zero cleared, fp6", fp8, func(r *format.Recipe) {
+				r.Block, r.ZeroSign = format.MXFP6E3M2, format.SignCleared
+			}, []float32{negZero, -28, -1e-6, .0625}, []uint32{0, 0x3f, 0, 1}, 127,
+		},
+		{
+			"sign of zero cleared, fp8", fp8, func(r *format.Recipe) { r.ZeroSign = format.SignCleared },
+			[]float32{negZero, -448, -1e-6},
+			[]uint32{0, 0xfe, 0},
+			127,
+		},
 		{"NaN propagates", fp8, nil, []float32{nan, 448}, []uint32{0x7f, 0x7f}, 255},
-		{"NaN ignored", fp8, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored }, []float32{nan, 448}, []uint32{0x7f, 0x7e}, 127},
-		{"fp4 NaN ignored is +6", fp4, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored }, []float32{nan, 6}, []uint32{7, 7}, 127},
-		{"NaN scale makes zeros NaN too", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative }, []float32{nan, 0}, []uint32{7, 7}, 255},
+		{
+			"NaN ignored", fp8, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored },
+			[]float32{nan, 448},
+			[]uint32{0x7f, 0x7e},
+			127,
+		},
+		{
+			"fp4 NaN ignored is +6", fp4, func(r *format.Recipe) { r.AmaxNaN = format.NaNIgnored },
+			[]float32{nan, 6},
+			[]uint32{7, 7},
+			127,
+		},
+		{
+			"NaN scale makes zeros NaN too", fp4, func(r *format.Recipe) { r.ZeroSign = format.SignOfNegative },
+			[]float32{nan, 0},
+			[]uint32{7, 7},
+			255,
+		},
 		{"infinity saturates under the largest scale", fp8, nil, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
-		{"infinity by log2", fp8, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 }, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
-		{"infinity by OCP", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax }, []float32{-inf, 1}, []uint32{0xfe, 0}, 254},
+		{
+			"infinity by log2", fp8, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 },
+			[]float32{-inf, 1},
+			[]uint32{0xfe, 0},
+			254,
+		},
+		{
+			"infinity by OCP", fp8, func(r *format.Recipe) { r.Rule = format.ScaleFloorAmax },
+			[]float32{-inf, 1},
+			[]uint32{0xfe, 0},
+			254,
+		},
 		{"a subnormal quotient by bits", fp8, nil, []float32{0x1p-130, 0}, nil, 1},
-		{"a subnormal quotient by log2", fp8, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 }, []float32{0x1p-130, 0}, nil, 0},
+		{
+			"a subnormal quotient by log2", fp8, func(r *format.Recipe) { r.Rule = format.ScaleCeilLog2 },
+			[]float32{0x1p-130, 0},
+			nil, 0,
+		},
 		{"17 + 2^-5 straight", fp8, nil, []float32{17 + 0x1p-5, 448}, []uint32{0x59, 0x7e}, 127},
-		{"17 + 2^-5 through bf16", fp8, func(r *format.Recipe) { r.BF16First = true }, []float32{17 + 0x1p-5, 448}, []uint32{0x58, 0x7e}, 127},
+		{
+			"17 + 2^-5 through bf16", fp8, func(r *format.Recipe) { r.BF16First = true },
+			[]float32{17 + 0x1p-5, 448},
+			[]uint32{0x58, 0x7e},
+			127,
+		},
 		{"nvfp4: the largest block has scale 448", nv, nil, []float32{6, -3, 0.25, negZero}, []uint32{7, 13, 0, 8}, 0x7e},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -199,7 +301,8 @@ func TestScaleArithmetic(t *testing.T) {
 	}
 	require.NotZero(t, differ)
 	require.NotZero(t, reordered)
-	t.Logf("NVFP4 scales at ties: %d of 3000 differ between the rules, %d by the order of two divisions", differ, reordered)
+	t.Logf("NVFP4 scales at ties: %d of 3000 differ between the rules, %d by the order of two divisions", differ,
+		reordered)
 }
 
 // The research note this follows: over 50 binades no bf16 amax gets another power of two by

@@ -30,21 +30,27 @@ func Recipes() []Recipe {
 		with(fp8, "v32-fp8", "deepseek-ai/DeepSeek-V3.2-Exp inference/model.py, no scale_fmt", func(r *Recipe) {
 			r.Block, r.Rule, r.ScaleOp = RowFP8, ScaleLinear, Multiply
 		}),
-		with(fp8, "v32-fp8-ue8m0", "deepseek-ai/DeepSeek-V3.2-Exp inference/model.py, scale_fmt ue8m0, stored as fp32", func(r *Recipe) {
-			r.Block, r.ScaleOp = RowFP8, Multiply
-		}),
+		with(fp8, "v32-fp8-ue8m0", "deepseek-ai/DeepSeek-V3.2-Exp inference/model.py, scale_fmt ue8m0, stored as fp32",
+			func(r *Recipe) {
+				r.Block, r.ScaleOp = RowFP8, Multiply
+			}),
 		with(fp8, "v4-fp8", "DeepSeek-V4 inference/kernel.py", func(r *Recipe) { r.ScaleOp = Multiply }),
-		with(fp4, "v4-fp4", "DeepSeek-V4 inference/kernel.py; its fp4 tie rule is not settled", func(r *Recipe) { r.ScaleOp = Multiply }),
+		with(fp4, "v4-fp4", "DeepSeek-V4 inference/kernel.py; its fp4 tie rule is not settled", func(r *Recipe) {
+			r.ScaleOp = Multiply
+		}),
 		with(fp8, "deepgemm-fp8", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py; multiplies by 1/scale", func(r *Recipe) {
 			r.Block, r.Rule, r.ElementOp = RowFP8, ScaleLinear, Multiply
 		}),
-		with(fp8, "deepgemm-fp8-ue8m0", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py, use_ue8m0", func(r *Recipe) { r.ElementOp = Multiply }),
+		with(fp8, "deepgemm-fp8-ue8m0", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py, use_ue8m0", func(r *Recipe) {
+			r.ElementOp = Multiply
+		}),
 		with(fp8, "deepgemm-block", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py, 128 x 128", func(r *Recipe) {
 			r.Block, r.Rule, r.ElementOp = BlockFP8F32, ScaleLinear, Multiply
 		}),
-		with(fp8, "deepgemm-block-ue8m0", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py, 128 x 128, use_ue8m0", func(r *Recipe) {
-			r.Block, r.ElementOp = BlockFP8, Multiply
-		}),
+		with(fp8, "deepgemm-block-ue8m0", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py, 128 x 128, use_ue8m0",
+			func(r *Recipe) {
+				r.Block, r.ElementOp = BlockFP8, Multiply
+			}),
 		with(fp4, "deepgemm-fp4", "deepseek-ai/DeepGEMM deep_gemm/utils/math.py", func(r *Recipe) {
 			r.AmaxFloor, r.Rounding, r.ZeroSign = floor1e4, RNZ, SignCleared
 		}),
@@ -60,7 +66,8 @@ func Recipes() []Recipe {
 		with(fp8, "vllm-kv", "vllm-project/vllm deepseek_v4/common/ops/fused_compress_quant_cache.py", func(r *Recipe) {
 			r.Block, r.Rule, r.AmaxNaN = KVFP8, ScaleCeilLog2, NaNIgnored
 		}),
-		with(fp8, "vllm-index-fp8", "vllm-project/vllm deepseek_v4/common/ops/fused_indexer_q.py, power of two stored as fp32", func(r *Recipe) {
+		with(fp8, "vllm-index-fp8", "vllm-project/vllm deepseek_v4/common/ops/fused_indexer_q.py, power of two stored as "+
+			"fp32", func(r *Recipe) {
 			r.Block, r.Rule, r.AmaxNaN = RowFP8, ScaleCeilLog2, NaNIgnored
 		}),
 		with(fp4, "vllm-fp4", "vllm-project/vllm deepseek_v4/common/ops/fused_indexer_q.py, PTX convert", func(r *Recipe) {
@@ -80,16 +87,21 @@ func Recipes() []Recipe {
 		with(fp4, "ocp-mxfp6-e3m2", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) {
 			r.Block, r.AmaxFloor, r.Rule = MXFP6E3M2, 0, ScaleFloorAmax
 		}),
-		with(fp4, "ocp-mxfp4", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) { r.AmaxFloor, r.Rule = 0, ScaleFloorAmax }),
-		with(fp8, "microxcaling-mxfp8", `microsoft/microxcaling, its default rounding "nearest" is half away, sign() loses -0`, func(r *Recipe) {
+		with(fp4, "ocp-mxfp4", "OCP Microscaling Formats 1.0, section 6.3", func(r *Recipe) {
+			r.AmaxFloor, r.Rule = 0, ScaleFloorAmax
+		}),
+		with(fp8, "microxcaling-mxfp8", `microsoft/microxcaling, its default rounding "nearest" is half away, sign() loses `+
+			`-0`, func(r *Recipe) {
 			r.Block, r.AmaxFloor, r.Rule, r.Rounding, r.ZeroSign = MXFP8, 0, ScaleFloorAmax, RNA, SignCleared
 		}),
-		with(fp4, "microxcaling-mxfp4", `microsoft/microxcaling, its default rounding "nearest" is half away, sign() loses -0`, func(r *Recipe) {
+		with(fp4, "microxcaling-mxfp4", `microsoft/microxcaling, its default rounding "nearest" is half away, sign() loses `+
+			`-0`, func(r *Recipe) {
 			r.AmaxFloor, r.Rule, r.Rounding, r.ZeroSign = 0, ScaleFloorAmax, RNA, SignCleared
 		}),
-		with(fp4, "modelopt-mxfp4", "NVIDIA/Model-Optimizer qtensor/mxfp4_tensor.py; scale exponent clamped at -127", func(r *Recipe) {
-			r.AmaxFloor, r.Rule, r.Rounding = 0, ScaleCeilLog2, RNZ
-		}),
+		with(fp4, "modelopt-mxfp4", "NVIDIA/Model-Optimizer qtensor/mxfp4_tensor.py; scale exponent clamped at -127",
+			func(r *Recipe) {
+				r.AmaxFloor, r.Rule, r.Rounding = 0, ScaleCeilLog2, RNZ
+			}),
 		with(nv, "modelopt-nvfp4", "NVIDIA/Model-Optimizer qtensor/nvfp4_tensor.py", nil),
 		with(nv, "nvfp4-multiply", "NVFP4 with the global factor as an input; PTX convert", func(r *Recipe) {
 			r.Rule, r.ElementOp, r.ZeroSign, r.AmaxNaN = ScaleTwoLevelMultiply, Multiply, SignKept, NaNIgnored

@@ -164,7 +164,10 @@ func TestEveryMidpoint(t *testing.T) {
 					check(math.Float32bits(float32(c.f.Decode(uint32(i) << c.f.Shift))))
 				}
 			}
-			for _, m := range []uint32{0, 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff} {
+			for _, m := range []uint32{
+				0, 1, 0x007fffff, 0x00800000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000,
+				0x7fffffff,
+			} {
 				check(m)
 			}
 			t.Logf("%d words", n)

@@ -47,7 +47,8 @@ func Swizzle(scales []byte, rows, cols int, pad byte) ([]byte, error) {
 func Unswizzle(tiles []byte, rows, cols int) ([]byte, error) {
 	pr, pc := SwizzledShape(rows, cols)
 	if rows < 0 || cols < 0 || pc > 0 && len(tiles)/pc != pr || len(tiles) != pr*pc {
-		return nil, fmt.Errorf("unswizzle: %d bytes are not the tiles of shape [%d, %d], want %d x %d", len(tiles), rows, cols, pr, pc)
+		return nil, fmt.Errorf("unswizzle: %d bytes are not the tiles of shape [%d, %d], want %d x %d", len(tiles), rows,
+			cols, pr, pc)
 	}
 	out := make([]byte, rows*cols)
 	for r := range rows {

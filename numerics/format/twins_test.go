@@ -190,7 +190,8 @@ func TestQuantisedTwinsLieWithinHalfAStep(t *testing.T) {
 			require.Equal(t, want, names)
 			for _, kind := range names {
 				s := kinds[kind]
-				t.Logf("%-8s %3d tensors %7d elements, worst %.7f half steps (%s), %d beyond the largest code", kind, s.tensors, s.elements, s.worst, s.where, s.saturated)
+				t.Logf("%-8s %3d tensors %7d elements, worst %.7f half steps (%s), %d beyond the largest code", kind, s.tensors,
+					s.elements, s.worst, s.where, s.saturated)
 				if s.outside > 0 {
 					t.Errorf("%s: %d of %d elements lie outside their half step, worst %s", kind, s.outside, s.elements, s.where)
 				}

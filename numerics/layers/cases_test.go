@@ -48,11 +48,13 @@ func newCurveCase(t testing.TB, r layers.Report, depths []int) curveCase {
 	return c
 }
 
-// slopeRule: two laws of growth, ½ and 1 or 0 and ½, lie ½ apart; a tenth of that cannot turn one into the other. The
-// emulation is deterministic, so that nothing but another float64 summation order moves a slope at all.
+// slopeRule: two laws of growth, ½ and 1 or 0 and ½, lie ½ apart; a tenth of that cannot turn one into the other.
+// The emulation is deterministic, so that nothing but another float64 summation order moves a slope at all.
 var slopeRule = golden.Abs(0.05, "a tenth of the distance between two laws of growth")
 
-var curveRules = golden.Rules{Default: golden.Factor(1.5, "errors keep three digits and compare within x1.5, as rho tables")}.
+var curveRules = golden.Rules{
+	Default: golden.Factor(1.5, "errors keep three digits and compare within x1.5, as rho tables"),
+}.
 	With("slope*", slopeRule).
 	With("gain", golden.Rel(0.01, "a property of the exact stack: three digits")).
 	With("members", golden.Count("how many reorderings")).

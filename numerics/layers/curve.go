@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Curve is an error by row and depth: Abs[row][l] is ||got − want||₂ of the state after layer l+1, Ref[row][l] is ||want||₂.
+// Curve is an error by row and depth: Abs[row][l] is ||got − want||₂ of the state after layer l+1, Ref[row][l] is
+// ||want||₂.
 type Curve struct {
 	Abs, Ref [][]float64
 }

@@ -51,8 +51,8 @@ func measureEnds(t *testing.T, into *collector) {
 }
 
 // endVariants are the variants measured at one top-k. Products in every Linear cost ten times the mix, so that at other
-// top-k than the trained one only the coarse ones run. (No product but the mix is longer than 128 there, so fp8-fast, which
-// never promotes, equals fp8-accurate.)
+// top-k than the trained one only the coarse ones run. (No product but the mix is longer than 128 there, so fp8-fast,
+// which never promotes, equals fp8-accurate.)
 func endVariants(k int, all bool) []string {
 	if !all {
 		if k == nanoTopK {
@@ -69,21 +69,24 @@ func endVariants(k int, all bool) []string {
 // nanoRules are those of curves and, for end effects, of discrete choices.
 var nanoRules = curveRules.
 	With("recall", golden.Count("five digits")).
-	With("jaccard-distance", golden.AbsOrRel(2.5e-4, 0.5, "three of some 1,400 choices that swap one row of 16: 3 x (2/17) / 1,400; or x1.5")).
+	With("jaccard-distance", golden.AbsOrRel(2.5e-4, 0.5, "three of some 1,400 choices that swap one row of 16: 3 x "+
+		"(2/17) / 1,400; or x1.5")).
 	With("jaccard-min", golden.Abs(0.12, "one row of 16 swapped: 2/17")).
 	With("needle-rank", golden.Abs(1, "two neighbouring scores may change places")).
 	With("lost-mass*", golden.AbsOrRel(0.002, 0.02, "a row at the k-th place that swaps holds little mass"))
 
-// endEffect is what an arithmetic does to the answer of one question at one top-k. Both sides read the prompt and the right
-// code; the queries are the five positions that predict its digits.
+// endEffect is what an arithmetic does to the answer of one question at one top-k. Both sides read the prompt and the
+// right code; the queries are the five positions that predict its digits.
 type endEffect struct {
-	Recall      int          `json:"recall"`           // digits of five that come first
-	MarginShift golden.Float `json:"margin-shift"`     // median change of a digit's margin, nats
-	LogitShift  golden.Float `json:"logit-shift"`      // rms change of the log-probabilities of the exact top 20, nats
-	Distance    golden.Float `json:"jaccard-distance"` // 1 - Jaccard, mean over all queries that must choose, both sparse layers
-	JaccardMin  golden.Float `json:"jaccard-min"`
-	NeedleRank  int          `json:"needle-rank"` // worst over the queries: place of the needle's best block in the better layer
-	LostMass    golden.Float `json:"lost-mass"`   // mean attention mass of the exact model on rows that are not selected
+	Recall      int          `json:"recall"`       // digits of five that come first
+	MarginShift golden.Float `json:"margin-shift"` // median change of a digit's margin, nats
+	LogitShift  golden.Float `json:"logit-shift"`  // rms change of the log-probabilities of the exact top 20, nats
+	// 1 - Jaccard, mean over all queries that must choose, both sparse layers
+	Distance   golden.Float `json:"jaccard-distance"`
+	JaccardMin golden.Float `json:"jaccard-min"`
+	// worst over the queries: place of the needle's best block in the better layer
+	NeedleRank  int          `json:"needle-rank"`
+	LostMass    golden.Float `json:"lost-mass"` // mean attention mass of the exact model on rows that are not selected
 	LostMassMax golden.Float `json:"lost-mass-max"`
 }
 
@@ -189,8 +192,8 @@ func jaccard(a, b []int) float64 {
 	return float64(common) / float64(len(a)+len(b)-common)
 }
 
-// needleRank is, for the worst query, where the best of the blocks that hold a digit of the needle stands in the order of
-// the index scores, 1 first, in the sparse layer that ranks it better: one layer that finds it is enough.
+// needleRank is, for the worst query, where the best of the blocks that hold a digit of the needle stands in the order
+// of the index scores, 1 first, in the sparse layer that ranks it better: one layer that finds it is enough.
 func (e *exactEnd) needleRank(p *tap) int {
 	first, last := e.q.needle/sparseRatio, (e.q.needle+len(e.q.code)-1)/sparseRatio
 	worst := 0
@@ -212,8 +215,8 @@ func (e *exactEnd) needleRank(p *tap) int {
 	return worst
 }
 
-// lostMass is the softmax mass that the exact model's queries, if they saw every row, would put on the rows that p does not
-// select: mean and largest over layers, queries and heads. The sink and the window keep their share.
+// lostMass is the softmax mass that the exact model's queries, if they saw every row, would put on the rows that p does
+// not select: mean and largest over layers, queries and heads. The sink and the window keep their share.
 func (e *exactEnd) lostMass(p *tap) (mean, most float64) {
 	n := 0
 	for l, in := range e.tap.attention {

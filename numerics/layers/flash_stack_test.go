@@ -12,8 +12,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// The width and depth of V4-Flash (config.json: hidden_size 4096, hc_mult 4, num_hidden_layers 43). One hyper-connection and one
-// sublayer a layer, where the model has two.
+// The width and depth of V4-Flash (config.json: hidden_size 4096, hc_mult 4, num_hidden_layers 43). One
+// hyper-connection and one sublayer a layer, where the model has two.
 const (
 	flashLayers = 43
 	flashHidden = 4096
@@ -48,9 +48,9 @@ type flashLayer struct {
 	down, up    oracle.Mat // [64, 4096], [4096, 64]
 }
 
-// weights are drawn with the spread that the mixes have in nano-v4: fn with sqrt(K)·rms = 2.7, base 0.2, scale 0.4, so that
-// the gates' logits spread about 1. fn is fp32, the map's matrices bf16, as checkpoints store them. The rows of up that
-// write the outlier channels are larger, so that they stay outliers at every depth.
+// weights are drawn with the spread that the mixes have in nano-v4: fn with sqrt(K)·rms = 2.7, base 0.2, scale 0.4, so
+// that the gates' logits spread about 1. fn is fp32, the map's matrices bf16, as checkpoints store them. The rows of up
+// that write the outlier channels are larger, so that they stay outliers at every depth.
 func (s *flashStack) weights(l int) *flashLayer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,10 @@ var flashDepths = []int{1, 2, 4, 8, 16, 32, 43}
 
 var flashProvenance = golden.Provenance{
 	Generator: "numerics/layers_test.TestLayers/measure/flash43", Seed: suite.RandDescription + " of " + flashFamily,
-	Source: "43 layers of a 16384-wide hyper-connection (math of V4 inference/model.py) around RMSNorm and a rank-64 SiLU map, outlier channels x30; contracts of package numerics",
-	Notes:  "independent anchor: a 43-layer residual toy of another author has slopes 0.32 (rounding) and 0.83 (truncation); see anchors_test.go",
+	Source: "43 layers of a 16384-wide hyper-connection (math of V4 inference/model.py) around RMSNorm and a rank-64 " +
+		"SiLU map, outlier channels x30; contracts of package numerics",
+	Notes: "independent anchor: a 43-layer residual toy of another author has slopes 0.32 (rounding) and 0.83 " +
+		"(truncation); see anchors_test.go",
 }
 
 // flashSlice are the variants of every run.
@@ -73,5 +75,6 @@ func summary(c any) string {
 		return fmt.Sprint(c)
 	}
 	return fmt.Sprintf("local %.1e, free %.1e to %.1e, slope %.2f [%.2f, %.2f], coherence %.2f",
-		float64(v.LocalMedian), float64(v.Free[0]), float64(v.Free[len(v.Free)-1]), float64(v.Slope), float64(v.SlopeLo), float64(v.SlopeHi), float64(v.Coherence))
+		float64(v.LocalMedian), float64(v.Free[0]), float64(v.Free[len(v.Free)-1]), float64(v.Slope), float64(v.SlopeLo),
+		float64(v.SlopeHi), float64(v.Coherence))
 }

@@ -13,8 +13,8 @@ type Band struct {
 	SD   float64 `json:"sd"`
 }
 
-// Reference is how the errors of one contract grow over its own reorderings: the logarithms of the local and the free-running
-// relative error (Curve.RMS) by depth, and the mean slope of the free-running one.
+// Reference is how the errors of one contract grow over its own reorderings: the logarithms of the local and the
+// free-running relative error (Curve.RMS) by depth, and the mean slope of the free-running one.
 type Reference struct {
 	Members int    `json:"members"`
 	Local   []Band `json:"local"`
@@ -25,14 +25,15 @@ type Reference struct {
 // MinMembers is how many reorderings a reference takes at least: fewer do not tell the spread.
 const MinMembers = 16
 
-// minSD keeps reorderings that agree by luck from becoming a demand for equal bits: a reference stored to three digits is
-// itself off by up to 0.5 %.
+// minSD keeps reorderings that agree by luck from becoming a demand for equal bits: a reference stored to three digits
+// is itself off by up to 0.5 %.
 const minSD = 0.005
 
 // Calibrate makes the reference of at least MinMembers emulated reorderings of one contract on one stack.
 func Calibrate(members []Report) (Reference, error) {
 	if len(members) < MinMembers {
-		return Reference{}, fmt.Errorf("%d reorderings do not calibrate a gate; emulate at least %d", len(members), MinMembers)
+		return Reference{}, fmt.Errorf("%d reorderings do not calibrate a gate; emulate at least %d", len(members),
+			MinMembers)
 	}
 	ref := Reference{Members: len(members)}
 	depths := members[0].Free.Depths()
@@ -49,7 +50,8 @@ func Calibrate(members []Report) (Reference, error) {
 		a, b := m.Local.RMS(), m.Free.RMS()
 		for l := range depths {
 			if !positive(a[l]) || !positive(b[l]) {
-				return Reference{}, fmt.Errorf("reordering %d is exact at depth %d, or not finite; such a contract needs no gate but equality", i, l+1)
+				return Reference{}, fmt.Errorf("reordering %d is exact at depth %d, or not finite; such a contract needs no gate "+
+					"but equality", i, l+1)
 			}
 			local[l], free[l] = append(local[l], math.Log(a[l])), append(free[l], math.Log(b[l]))
 		}
@@ -87,18 +89,20 @@ func (f Finding) String() string {
 	return fmt.Sprintf("the %s error after layer %d is %.2g, the contract's at most %.2g", f.What, f.Depth, f.Got, f.Limit)
 }
 
-// Gate compares a candidate with the reference of the contract that it declares and returns what is worse: each local and
-// free-running error, and the slope, against mean + t·sd·sqrt(1 + 1/members), the prediction limit of one more normal
-// draw, with t Student's quantile at risk shared among all tests (Bonferroni). One-sided: a better order, such as pairwise summation
-// against a sequential reference, is no fault. For that reason a steeper slope counts only where the error at the last
-// depth is above the reference's mean as well. An error that is not finite is always a finding.
+// Gate compares a candidate with the reference of the contract that it declares and returns what is worse: each local
+// and free-running error, and the slope, against mean + t·sd·sqrt(1 + 1/members), the prediction limit of one more
+// normal draw, with t Student's quantile at risk shared among all tests (Bonferroni). One-sided: a better order, such
+// as pairwise summation against a sequential reference, is no fault. For that reason a steeper slope counts only where
+// the error at the last depth is above the reference's mean as well. An error that is not finite is always a finding.
 func (ref Reference) Gate(got Report, risk float64) ([]Finding, error) {
 	depths := len(ref.Free)
 	if len(ref.Local) != depths || depths == 0 || got.Free.Depths() != depths || got.Local.Depths() != depths {
-		return nil, fmt.Errorf("the reference has %d and %d depths, the candidate %d and %d: compare equal stacks", len(ref.Local), depths, got.Local.Depths(), got.Free.Depths())
+		return nil, fmt.Errorf("the reference has %d and %d depths, the candidate %d and %d: compare equal stacks",
+			len(ref.Local), depths, got.Local.Depths(), got.Free.Depths())
 	}
 	if !(risk > 0 && risk < 1) || ref.Members < 2 {
-		return nil, fmt.Errorf("a gate at risk %v from %d reorderings: want a risk between 0 and 1, and at least 2", risk, ref.Members)
+		return nil, fmt.Errorf("a gate at risk %v from %d reorderings: want a risk between 0 and 1, and at least 2", risk,
+			ref.Members)
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: float64(ref.Members - 1)}.Quantile(1 - risk/float64(2*depths+1))
 	t *= math.Sqrt(1 + 1/float64(ref.Members))

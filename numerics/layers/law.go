@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Law is a power law of depth, error = Prefactor · depth^Slope, with the interval [Lo, Hi] of the slope. A slope of ½ is a
-// random walk of independent errors on a state of constant size, 1 a constant bias, 0 an error that every layer makes anew.
+// Law is a power law of depth, error = Prefactor · depth^Slope, with the interval [Lo, Hi] of the slope. A slope of ½
+// is a random walk of independent errors on a state of constant size, 1 a constant bias, 0 an error that every layer
+// makes anew.
 type Law struct {
 	Slope, Lo, Hi, Confidence float64
 	Prefactor                 float64 // error at depth 1
@@ -19,9 +20,9 @@ type Law struct {
 // Contains says whether a slope lies in the interval.
 func (l Law) Contains(slope float64) bool { return slope >= l.Lo && slope <= l.Hi }
 
-// Fit is the least-squares line through (log depth, log value). Its interval is Student's, and holds if the deviations from
-// the line are independent and normal of one size. Along one free-running curve they are not: each error contains the ones
-// before it, so the interval is too narrow there. Use Slopes on several rows.
+// Fit is the least-squares line through (log depth, log value). Its interval is Student's, and holds if the deviations
+// from the line are independent and normal of one size. Along one free-running curve they are not: each error contains
+// the ones before it, so the interval is too narrow there. Use Slopes on several rows.
 //
 // It fails on fewer than three points, on depths or values that are not positive and finite, and on a single depth.
 func Fit(depth, value []float64, confidence float64) (Law, error) {
@@ -42,9 +43,9 @@ func Fit(depth, value []float64, confidence float64) (Law, error) {
 }
 
 // Slopes fits a line to every row of a curve, curves[row][l] at depth[l], and gives the mean slope with Student's
-// interval over the rows. Rows are repetitions: the serial correlation inside a row does not enter the interval. It holds for
-// further rows through the same stack, as far as the rows' slopes are independent and near normal; it says nothing about
-// other weights. The prefactor is the geometric mean.
+// interval over the rows. Rows are repetitions: the serial correlation inside a row does not enter the interval. It
+// holds for further rows through the same stack, as far as the rows' slopes are independent and near normal; it says
+// nothing about other weights. The prefactor is the geometric mean.
 //
 // It fails on fewer than two rows, and as Fit does.
 func Slopes(depth []float64, curves [][]float64, confidence float64) (Law, error) {
@@ -81,7 +82,8 @@ func line(depth, value []float64) (slope, intercept, residual, sxx float64, err 
 	var mx, my float64
 	for i := range n {
 		if !positive(depth[i]) || !positive(value[i]) {
-			return 0, 0, 0, 0, fmt.Errorf("point %d is depth %v with error %v; a power law needs both positive and finite (an exact result has no slope)", i, depth[i], value[i])
+			return 0, 0, 0, 0, fmt.Errorf("point %d is depth %v with error %v; a power law needs both positive and finite (an "+
+				"exact result has no slope)", i, depth[i], value[i])
 		}
 		x[i], y[i] = math.Log(depth[i]), math.Log(value[i])
 		mx, my = mx+x[i]/float64(n), my+y[i]/float64(n)

@@ -11,9 +11,10 @@ import (
 	"github.com/assay-suite/assay/numerics/layers"
 )
 
-// Anscombe's first data set (The American Statistician 27, 1973, 17-21) has a published line: slope 0.5001 with standard error
-// 0.1179, intercept 3.0001; with Student's 2.2622 at 9 degrees of freedom the interval is [0.2333, 0.7668]. Published to four
-// decimals, so compared to half a unit of the fourth, times the quantile for the interval's ends.
+// Anscombe's first data set (The American Statistician 27, 1973, 17-21) has a published line: slope 0.5001 with
+// standard error 0.1179, intercept 3.0001; with Student's 2.2622 at 9 degrees of freedom the interval is [0.2333,
+// 0.7668]. Published to four decimals, so compared to half a unit of the fourth, times the quantile for the interval's
+// ends.
 func TestFitReproducesAnscombe(t *testing.T) {
 	x := []float64{10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5}
 	y := []float64{8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68}
@@ -107,8 +108,12 @@ func TestLawsRefuseWhatHasNoSlope(t *testing.T) {
 		"one depth":       {func() error { _, err := layers.Fit([]float64{2, 2, 2}, one, 0.95); return err }, "one depth"},
 		"unequal lengths": {func() error { _, err := layers.Fit(one, one[:2], 0.95); return err }, "3 depths and 2 values"},
 		"confidence":      {func() error { _, err := layers.Fit(one, one, 95); return err }, "confidence of 95"},
-		"one row":         {func() error { _, err := layers.Slopes(one, [][]float64{one}, 0.95); return err }, "at least 2 tokens"},
-		"infinite row":    {func() error { _, err := layers.Slopes(one, [][]float64{one, {1, 2, math.Inf(1)}}, 0.95); return err }, "row 1"},
+		"one row": {
+			func() error { _, err := layers.Slopes(one, [][]float64{one}, 0.95); return err }, "at least 2 tokens",
+		},
+		"infinite row": {
+			func() error { _, err := layers.Slopes(one, [][]float64{one, {1, 2, math.Inf(1)}}, 0.95); return err }, "row 1",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := row.call(); err == nil || !strings.Contains(err.Error(), row.says) {

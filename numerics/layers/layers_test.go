@@ -20,8 +20,8 @@ const referenceCase = "reference/mhc-fp32"
 // gateRisk is the chance that the gate rejects one sound kernel, by its own assumption of normal logarithms.
 const gateRisk = 1e-3
 
-// TestLayers measures both stacks and the end effects, and holds them against the goldens. The measurements run beside one
-// another; whatever reads goldens waits for them (TestPage stands in a later file), so that -update needs one run.
+// TestLayers measures both stacks and the end effects, and holds them against the goldens. The measurements run beside
+// one another; whatever reads goldens waits for them (TestPage stands in a later file), so that -update needs one run.
 func TestLayers(t *testing.T) {
 	var nano, flash collector
 	var reports sync.Map // slug to layers.Report of flash43
@@ -93,8 +93,9 @@ func TestLayers(t *testing.T) {
 	})
 }
 
-// checkGate plants a finer declaration than what ran: a kernel declared fp32 MUST be rejected by the golden's reference when it
-// runs in bf16 or TF32, and MUST be accepted in another correct order. candidates says of each whether it is sound.
+// checkGate plants a finer declaration than what ran: a kernel declared fp32 MUST be rejected by the golden's reference
+// when it runs in bf16 or TF32, and MUST be accepted in another correct order. candidates says of each whether it is
+// sound.
 func checkGate(t *testing.T, family string, candidates map[string]bool, report func(name string) layers.Report) {
 	t.Helper()
 	var ref layers.Reference
@@ -124,7 +125,8 @@ func checkSoundOrders(t *testing.T, stack *nanoStack) {
 	readCase(t, nanoFamily, referenceCase, &ref)
 	const orders = 40
 	for seed := range orders {
-		findings, err := ref.Gate(stack.measure(t, variant{mix: reordered(under(numerics.MHCFP32()), uint64(2000+seed))}), gateRisk)
+		findings, err := ref.Gate(stack.measure(t, variant{mix: reordered(under(numerics.MHCFP32()), uint64(2000+seed))}),
+			gateRisk)
 		if err != nil || len(findings) > 0 {
 			t.Errorf("order %d of the fp32 mix is rejected: %v, %v", seed, findings, err)
 		}

@@ -9,24 +9,26 @@ import (
 	"sync"
 )
 
-// Layer is one step of a stack: the state [rows, width] after layer l, counted from 0, given the state before it. It must not
-// change x or keep it, and must be safe for concurrent use.
+// Layer is one step of a stack: the state [rows, width] after layer l, counted from 0, given the state before it. It
+// must not change x or keep it, and must be safe for concurrent use.
 type Layer func(l int, x []float64) ([]float64, error)
 
 // Plan says what stack to measure.
 type Plan struct {
 	Depth, Rows int
 	Start       []float64 // [rows, width]: the state before the first layer
-	Probe       float64   // size of the probe against the state; 0 is 2^-20, between float64's rounding and the stack's curvature
-	Seed        uint64    // of the probe's direction
+	// size of the probe against the state; 0 is 2^-20, between float64's rounding and the stack's curvature
+	Probe float64
+	Seed  uint64 // of the probe's direction
 }
 
-// Measure runs the exact stack and every candidate layer by layer, all at the same depth at the same time, so that weights made
-// on demand are made once and no state is kept longer than a layer. The reports are in the order of the candidates and do
-// not depend on the number of processors.
+// Measure runs the exact stack and every candidate layer by layer, all at the same depth at the same time, so that
+// weights made on demand are made once and no state is kept longer than a layer. The reports are in the order of the
+// candidates and do not depend on the number of processors.
 func (p Plan) Measure(exact Layer, candidates ...Layer) ([]Report, error) {
 	if p.Depth < 1 || p.Rows < 1 || len(p.Start) == 0 || len(p.Start)%p.Rows != 0 {
-		return nil, fmt.Errorf("a plan of %d layers with a start of %d values in %d rows: want at least 1 layer and full rows", p.Depth, len(p.Start), p.Rows)
+		return nil, fmt.Errorf("a plan of %d layers with a start of %d values in %d rows: want at least 1 layer and full "+
+			"rows", p.Depth, len(p.Start), p.Rows)
 	}
 	if exact == nil || len(candidates) == 0 {
 		return nil, errors.New("measuring a stack needs an exact layer and at least one candidate")
@@ -78,8 +80,9 @@ func (p Plan) probe() float64 {
 	return p.Probe
 }
 
-// resized returns base plus the difference of probed from it, scaled to size times base: the direction goes on through the
-// stack, while its length neither drowns in float64's rounding nor leaves what is linear (Benettin et al., Meccanica 15, 1980).
+// resized returns base plus the difference of probed from it, scaled to size times base: the direction goes on through
+// the stack, while its length neither drowns in float64's rounding nor leaves what is linear (Benettin et al.,
+// Meccanica 15, 1980).
 func resized(base, probed []float64, size float64) []float64 {
 	var d2, b2 float64
 	for i, v := range base {

@@ -16,7 +16,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// sublayers is how many hyper-connections nano-v4 has: attention and experts in each of 4 layers. A state stands after each.
+// sublayers is how many hyper-connections nano-v4 has: attention and experts in each of 4 layers. A state stands after
+// each.
 const sublayers = 8
 
 // sparseRatio is the compression of nano-v4's layers with an indexer, numbers 1 and 3.
@@ -38,8 +39,9 @@ func model(t testing.TB) *nano.Model {
 	return m
 }
 
-// in puts a variant into the model's operators: the mixing GEMM of every hyper-connection and of the head, or every other
-// product with a weight (projections, compressors, indexer, router, experts, lm_head), or the cast of the residual.
+// in puts a variant into the model's operators: the mixing GEMM of every hyper-connection and of the head, or every
+// other product with a weight (projections, compressors, indexer, router, experts, lm_head), or the cast of the
+// residual.
 func (v variant) in(ops oracle.Ops) oracle.Ops {
 	if v.mix != nil {
 		ops.HCMix = oracle.HCMixWith(v.mix)

@@ -21,9 +21,11 @@ const (
 var nanoDepths = []int{1, 2, 3, 4, 5, 6, 7, 8}
 
 var nanoProvenance = golden.Provenance{
-	Generator: "numerics/layers_test.TestLayers/measure", Seed: "none: weights and prompts are fixtures; reorderings are seeds 0 to 15 of math/rand/v2 PCG",
-	Source: "fixtures/nano-v4 (weights, hf_trace_067 and hf_greedy prompts), exact side in float64 (reproduces the recorded traces, internal/nano); contracts of package numerics",
-	Notes:  "depth counts sublayers: attention and experts of 4 layers",
+	Generator: "numerics/layers_test.TestLayers/measure", Seed: "none: weights and prompts are fixtures; reorderings " +
+		"are seeds 0 to 15 of math/rand/v2 PCG",
+	Source: "fixtures/nano-v4 (weights, hf_trace_067 and hf_greedy prompts), exact side in float64 (reproduces the " +
+		"recorded traces, internal/nano); contracts of package numerics",
+	Notes: "depth counts sublayers: attention and experts of 4 layers",
 }
 
 // nanoSlice are the variants of every run.

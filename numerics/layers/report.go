@@ -12,10 +12,10 @@ type Report struct {
 	Gain  []float64 // of each layer on a probe in the exact stack: ||δ after|| / ||δ before||, all rows together
 }
 
-// Compare makes a report of states recorded elsewhere, each list one state [rows, width] per depth: exact is the reference,
-// local what the candidate makes of the exact state before each layer, free what it makes by itself, and probed the
-// exact stack after a small change of its start. start and probedStart are the states before the first layer; where they are
-// not known, nil gives the first layer a gain of 1.
+// Compare makes a report of states recorded elsewhere, each list one state [rows, width] per depth: exact is the
+// reference, local what the candidate makes of the exact state before each layer, free what it makes by itself, and
+// probed the exact stack after a small change of its start. start and probedStart are the states before the first
+// layer; where they are not known, nil gives the first layer a gain of 1.
 func Compare(rows int, start, probedStart []float64, exact, local, free, probed [][]float64) (Report, error) {
 	var r Report
 	var err error
@@ -31,8 +31,8 @@ func Compare(rows int, start, probedStart []float64, exact, local, free, probed 
 	return r, nil
 }
 
-// Gains is how much each layer stretches the difference between two runs of one stack, base and probed, over all rows. The
-// probe must be small enough for the stack to be linear in it and large against float64's rounding.
+// Gains is how much each layer stretches the difference between two runs of one stack, base and probed, over all rows.
+// The probe must be small enough for the stack to be linear in it and large against float64's rounding.
 func Gains(rows int, start, probedStart []float64, base, probed [][]float64) ([]float64, error) {
 	c, err := CurveOf(probed, base, rows)
 	if err != nil {
@@ -53,7 +53,8 @@ func Gains(rows int, start, probedStart []float64, base, probed [][]float64) ([]
 	for l := range out {
 		after := norm(c.Abs, l)
 		if !positive(before) || after != after {
-			return nil, fmt.Errorf("the probe's size is %v before layer %d and %v after it; a gain needs one that lives", before, l+1, after)
+			return nil, fmt.Errorf("the probe's size is %v before layer %d and %v after it; a gain needs one that lives", before,
+				l+1, after)
 		}
 		out[l], before = after/before, after
 	}
@@ -70,8 +71,8 @@ func (r Report) MeanGain() float64 {
 }
 
 // Coherence is, at the last depth, the free-running error over what the local errors would add up to if they were
-// independent: sqrt(Σ_j (local_j · Π_{i>j} gain_i)²). 1 is independence, sqrt(depth) all errors in one direction, less than
-// 1 errors that the stack damps more than it does the probe. NaN for an exact candidate.
+// independent: sqrt(Σ_j (local_j · Π_{i>j} gain_i)²). 1 is independence, sqrt(depth) all errors in one direction,
+// less than 1 errors that the stack damps more than it does the probe. NaN for an exact candidate.
 func (r Report) Coherence() float64 {
 	var independent float64
 	for l := range r.Local.Depths() {

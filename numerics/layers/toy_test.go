@@ -11,8 +11,8 @@ import (
 	"github.com/assay-suite/assay/numerics/layers"
 )
 
-// The toy's exact step keeps a fixed state and scales what deviates from it by a gain, so that every measure has a closed
-// form. A candidate adds an error of size toyError to each row in every layer.
+// The toy's exact step keeps a fixed state and scales what deviates from it by a gain, so that every measure has a
+// closed form. A candidate adds an error of size toyError to each row in every layer.
 const (
 	toyRows, toyWidth, toyDepth = 6, 512, 40
 	toyError                    = 1e-4
@@ -73,25 +73,27 @@ func seeded(seed uint64) func(layers.Layer) layers.Layer {
 	return func(step layers.Layer) layers.Layer { return noisy(step, seed) }
 }
 
-// Independent errors under gain 1 are a random walk, a bias adds up in proportion to depth, and a stack that halves what
-// deviates settles at error·sqrt(1/(1-¼)).
+// Independent errors under gain 1 are a random walk, a bias adds up in proportion to depth, and a stack that halves
+// what deviates settles at error·sqrt(1/(1-¼)).
 func TestClosedForms(t *testing.T) {
 	still := measureToy(t, 1, seeded(1), biased)
 	halving := measureToy(t, 0.5, seeded(1))
-	// Directions are drawn in 512 dimensions: two of them have a cosine of 1/sqrt(512), so a row's sum of l squares is off by
-	// sqrt(2)/sqrt(512) = 6 % in variance, 3 % in size, whatever l; a mean over 6 rows by 1.3 %, three times that is 4 %.
+	// Directions are drawn in 512 dimensions: two of them have a cosine of 1/sqrt(512), so a row's sum of l squares is off
+	// by sqrt(2)/sqrt(512) = 6 % in variance, 3 % in size, whatever l; a mean over 6 rows by 1.3 %, three times that is 4
+	// %.
 	const sampling = 0.04
 	// (1-e)^l against 1-l·e over 40 layers of e = 1e-4: 40·e/2 = 0.2 %.
 	const curvature = 0.002
 	for name, row := range map[string]struct{ got, want, within float64 }{
-		"random walk: slope":         {slope(t, still[0]), 0.5, sampling},
-		"random walk: error at 40":   {still[0].Free.RMS()[39] / toyError, math.Sqrt(40), sampling * math.Sqrt(40)},
-		"random walk: coherence":     {still[0].Coherence(), 1, sampling},
-		"bias: slope":                {slope(t, still[1]), 1, curvature},
-		"bias: error at 40":          {still[1].Free.RMS()[39] / toyError, 40, 40 * curvature},
-		"bias: coherence":            {still[1].Coherence(), math.Sqrt(40), math.Sqrt(40) * curvature},
-		"still: gain":                {still[0].MeanGain(), 1, 1e-9},
-		"halving: gain":              {halving[0].MeanGain(), 0.5, 1e-9}, // the probe is 2^-20 of the state, which rounds at 2^-53
+		"random walk: slope":       {slope(t, still[0]), 0.5, sampling},
+		"random walk: error at 40": {still[0].Free.RMS()[39] / toyError, math.Sqrt(40), sampling * math.Sqrt(40)},
+		"random walk: coherence":   {still[0].Coherence(), 1, sampling},
+		"bias: slope":              {slope(t, still[1]), 1, curvature},
+		"bias: error at 40":        {still[1].Free.RMS()[39] / toyError, 40, 40 * curvature},
+		"bias: coherence":          {still[1].Coherence(), math.Sqrt(40), math.Sqrt(40) * curvature},
+		"still: gain":              {still[0].MeanGain(), 1, 1e-9},
+		// the probe is 2^-20 of the state, which rounds at 2^-53
+		"halving: gain":              {halving[0].MeanGain(), 0.5, 1e-9},
 		"halving: error settles":     {halving[0].Free.RMS()[39] / toyError, math.Sqrt(4.0 / 3), 2 * sampling},
 		"halving: coherence":         {halving[0].Coherence(), 1, sampling},
 		"local error of random walk": {still[0].Local.RMS()[20] / toyError, 1, 1e-9},
@@ -102,9 +104,10 @@ func TestClosedForms(t *testing.T) {
 	}
 }
 
-// The three shapes in closed form. The state is a sum of independent sublayer outputs, so that its size grows as depth^½.
-// Rounding the state errs independently in proportion to it: sqrt(Σ_j j)/sqrt(l) = depth^½. Truncating it errs along it: Σ_j x_j has
-// the size sqrt(Σ_i (l-i+1)²), against sqrt(l) a slope of 1. An inaccurate accumulator errs in each output: sqrt(l)/sqrt(l), flat.
+// The three shapes in closed form. The state is a sum of independent sublayer outputs, so that its size grows as
+// depth^½. Rounding the state errs independently in proportion to it: sqrt(Σ_j j)/sqrt(l) = depth^½. Truncating it
+// errs along it: Σ_j x_j has the size sqrt(Σ_i (l-i+1)²), against sqrt(l) a slope of 1. An inaccurate accumulator
+// errs in each output: sqrt(l)/sqrt(l), flat.
 func TestThreeShapes(t *testing.T) {
 	start := toyStart()
 	output := func(l int) []float64 { // as long as a row of the start, in a fresh direction
@@ -129,7 +132,8 @@ func TestThreeShapes(t *testing.T) {
 	for i := range tiny {
 		tiny[i] *= 1e-3 // the state is its outputs
 	}
-	reports, err := layers.Plan{Depth: toyDepth, Rows: toyRows, Start: tiny}.Measure(exact, noisy(exact, 9), biased(exact), accumulator)
+	reports, err := layers.Plan{Depth: toyDepth, Rows: toyRows, Start: tiny}.Measure(exact, noisy(exact, 9), biased(exact),
+		accumulator)
 	require.NoError(t, err)
 	// Slopes of the closed forms themselves over depths 1 to 40, where sums are not yet integrals.
 	var depth, rounding, truncation []float64
@@ -143,7 +147,8 @@ func TestThreeShapes(t *testing.T) {
 	for i, want := range []float64{fitted(t, depth, rounding), fitted(t, depth, truncation), 0} {
 		// Sizes are off by sampling as in TestClosedForms, twice: that of the error and that of the state.
 		if got := slope(t, reports[i]); math.Abs(got-want) > 0.08 {
-			t.Errorf("%s grows with slope %.3f, closed form %.3f", []string{"rounding", "truncation", "accumulator"}[i], got, want)
+			t.Errorf("%s grows with slope %.3f, closed form %.3f", []string{"rounding", "truncation", "accumulator"}[i], got,
+				want)
 		}
 	}
 }
@@ -162,8 +167,8 @@ func slope(t testing.TB, r layers.Report) float64 {
 	return law.Slope
 }
 
-// A reference of 16 reorderings MUST accept further ones, and MUST reject a bias of the same local size, which only its growth
-// gives away.
+// A reference of 16 reorderings MUST accept further ones, and MUST reject a bias of the same local size, which only its
+// growth gives away.
 func TestGateSeesCompoundingAlone(t *testing.T) {
 	var members []func(layers.Layer) layers.Layer
 	for seed := range layers.MinMembers {
@@ -189,7 +194,8 @@ func TestGateSeesCompoundingAlone(t *testing.T) {
 		what[f.What]++
 	}
 	if what["local"] > 0 || what["free"] == 0 || what["slope"] != 1 {
-		t.Errorf("a bias of the same local size gives findings %v; want none that is local, some free-running, and the slope", what)
+		t.Errorf("a bias of the same local size gives findings %v; want none that is local, some free-running, and the slope",
+			what)
 	}
 	t.Logf("%v; last: %v", what, findings[len(findings)-1])
 }

@@ -80,7 +80,9 @@ var attention = []Fault{
 }
 
 // around changes what attention is given or what it returns.
-func around(before func(oracle.AttentionInput) oracle.AttentionInput, after func(oracle.Mat) oracle.Mat) func(oracle.Ops) oracle.Ops {
+func around(before func(oracle.AttentionInput) oracle.AttentionInput,
+	after func(oracle.Mat) oracle.Mat,
+) func(oracle.Ops) oracle.Ops {
 	return func(ops oracle.Ops) oracle.Ops {
 		exact := ops.Attention
 		ops.Attention = func(in oracle.AttentionInput) oracle.Mat {

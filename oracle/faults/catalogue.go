@@ -20,7 +20,8 @@ type Row struct {
 	Effect   string // one sentence
 }
 
-// ByRow finds a row by its letter code. An unknown one is an error, so that a plant cannot claim a row that is not there.
+// ByRow finds a row by its letter code. An unknown one is an error, so that a plant cannot claim a row that is not
+// there.
 func ByRow(id string) (Row, error) {
 	for _, r := range rows {
 		if r.ID == id {

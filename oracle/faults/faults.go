@@ -21,7 +21,8 @@ type Fault struct {
 	Effect string // one sentence: what the operator now does
 	Origin string // public bugs of this kind, or the seed story
 	Row    string // row of the catalogue, empty for none
-	// Resumes says that the fault shows only where a sequence goes on: in a later chunk, a decode step, after a prefix hit.
+	// Resumes says that the fault shows only where a sequence goes on: in a later chunk, a decode step, after a prefix
+	// hit.
 	Resumes bool
 	Apply   func(oracle.Ops) oracle.Ops
 }

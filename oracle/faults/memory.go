@@ -48,9 +48,10 @@ var memory = []Fault{
 		}),
 	},
 	{
-		Name:    "index-keys-stale",
-		Effect:  "a sequence that goes on finds the first half of its index keys zero",
-		Origin:  "an index cache that is evicted apart from the rows it points at: Mesh-LLM/mesh-llm#1901, sgl-project/sglang#31108",
+		Name:   "index-keys-stale",
+		Effect: "a sequence that goes on finds the first half of its index keys zero",
+		Origin: "an index cache that is evicted apart from the rows it points at: Mesh-LLM/mesh-llm#1901, " +
+			"sgl-project/sglang#31108",
 		Row:     "T7",
 		Resumes: true,
 		Apply: carrying(func(part oracle.Carried, rows oracle.Mat) oracle.Mat {

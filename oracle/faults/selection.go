@@ -28,7 +28,8 @@ var selection = []Fault{
 	{
 		Name:   "select-last",
 		Effect: "the last k visible keys are attended to, whatever their scores",
-		Origin: "chunked prefill that scores only keys of the current chunk: hw-native-sys/pypto-lib#592, ml-explore/mlx-lm#1189",
+		Origin: "chunked prefill that scores only keys of the current chunk: hw-native-sys/pypto-lib#592, " +
+			"ml-explore/mlx-lm#1189",
 		Apply: swapSelection(func(_ []float64, visible, k int, _ oracle.TieRule) ([]int, error) {
 			chosen := make([]int, k)
 			for i := range chosen {

@@ -34,14 +34,20 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	var played scriptedOptions
 	set := flag.NewFlagSet("nanoserve", flag.ContinueOnError)
 	set.SetOutput(io.Discard) // errors are sentences of ours
-	set.StringVar(&o.addr, "addr", "127.0.0.1:8088", "listen on `host:port`; port 0 takes a free one, no host means 127.0.0.1, and only a host named here leaves loopback")
-	set.StringVar(&o.weights, "weights", defaultWeights, "checkpoint `folder` in any of the three nano formats; the embedded nano-v4 when not given and not there")
-	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`; the scripted engine takes several, by commas")
-	set.StringVar(&engine, "engine", "nano", "`engine` that answers: nano computes, scripted plays a server with the faults listed below")
+	set.StringVar(&o.addr, "addr", "127.0.0.1:8088", "listen on `host:port`; port 0 takes a free one, no host means "+
+		"127.0.0.1, and only a host named here leaves loopback")
+	set.StringVar(&o.weights, "weights", defaultWeights, "checkpoint `folder` in any of the three nano formats; the "+
+		"embedded nano-v4 when not given and not there")
+	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`; the scripted engine takes "+
+		"several, by commas")
+	set.StringVar(&engine, "engine", "nano", "`engine` that answers: nano computes, scripted plays a server with the "+
+		"faults listed below")
 	set.Uint64Var(&played.Seed, "seed", 1, "scripted engine: draws the parameters of its faults from this `number`")
 	set.StringVar(&played.Control, "control", "", "scripted engine: serve one of its controls, by `name`")
-	set.Float64Var(&played.Pace, "pace", 0.02, "scripted engine: `share` of a real engine's times (50 us a prompt token, 5 ms a generated one); 0 waits for nothing")
-	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`; the scripted engine has 32768 when not given")
+	set.Float64Var(&played.Pace, "pace", 0.02, "scripted engine: `share` of a real engine's times (50 us a prompt "+
+		"token, 5 ms a generated one); 0 waits for nothing")
+	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`; the scripted engine has "+
+		"32768 when not given")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		usage(set, stdout)
 		return o, errHelp
@@ -103,7 +109,8 @@ func parse(args []string, stdout io.Writer) (options, error) {
 
 func usage(set *flag.FlagSet, w io.Writer) {
 	var b strings.Builder
-	b.WriteString("nanoserve serves the tiny nano-v4 model, or a scripted engine with faults, behind an OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
+	b.WriteString("nanoserve serves the tiny nano-v4 model, or a scripted engine with faults, behind an " +
+		"OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
 	set.SetOutput(&b)
 	set.PrintDefaults()
 	b.WriteString("\nFaults for -fault= of the nano engine:\n")

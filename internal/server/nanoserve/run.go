@@ -94,7 +94,8 @@ func openWeights(o options, say *log.Logger) (fs.FS, string, error) {
 	case err == nil:
 		return nil, "", fmt.Errorf("-weights %q is a file, give the folder that holds the checkpoint", o.weights)
 	case o.weightsSet || !errors.Is(err, fs.ErrNotExist):
-		return nil, "", fmt.Errorf("-weights %q cannot be opened: %w; leave the flag out for the embedded nano-v4", o.weights, err)
+		return nil, "", fmt.Errorf("-weights %q cannot be opened: %w; leave the flag out for the embedded nano-v4", o.weights,
+			err)
 	}
 	name := path.Base(defaultWeights)
 	sub, err := fs.Sub(fixtures.FS, name)
@@ -140,7 +141,8 @@ func baseURL(addr net.Addr) string {
 
 func listenSentence(addr string, err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Sprintf("%s is already in use: stop the process that listens there, or choose another with -addr=host:port (port 0 takes a free one)", addr)
+		return fmt.Sprintf("%s is already in use: stop the process that listens there, or choose another with "+
+			"-addr=host:port (port 0 takes a free one)", addr)
 	}
 	return fmt.Sprintf("cannot listen on %s: %v", addr, err)
 }

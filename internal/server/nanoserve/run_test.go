@@ -94,14 +94,16 @@ func get(t *testing.T, method, url, body string) string {
 
 // needleBody is one needle and its question; at depth 0 of 300 tokens it lies far outside the window.
 func needleBody(words int) string {
-	return `{"temperature":0,"max_tokens":8,"messages":[{"role":"user","content":"The access code for the Lisbon archive is 48213. ` +
+	return `{"temperature":0,"max_tokens":8,"messages":[{"role":"user","content":"The access code for the Lisbon ` +
+		`archive is 48213. ` +
 		strings.Repeat("of light and colours , ", words/5) + `What is the access code for the Lisbon archive?"}]}`
 }
 
 // The tests run in the package folder, so the default folder is not there and the embedded one serves.
 func TestServesEmbedded(t *testing.T) {
 	url, log, down := up(t)
-	if got := get(t, "GET", url+"/models", ""); !strings.HasPrefix(got, "200 ") || !strings.Contains(got, `"id":"nano-v4"`) || !strings.Contains(got, `"max_model_len":8192`) {
+	if got := get(t, "GET", url+"/models", ""); !strings.HasPrefix(got, "200 ") ||
+		!strings.Contains(got, `"id":"nano-v4"`) || !strings.Contains(got, `"max_model_len":8192`) {
 		t.Errorf("models: %s", got)
 	}
 	if got := get(t, "POST", url+"/chat/completions", needleBody(300)); !strings.Contains(got, `"content":"48213"`) {
@@ -116,8 +118,10 @@ func TestServesEmbedded(t *testing.T) {
 }
 
 func TestServesAFolder(t *testing.T) {
-	url, log, down := up(t, "-weights", filepath.Join("..", "..", "..", "fixtures", "nano-v4-mxfp4"), "-max-model-len", "500")
-	if got := get(t, "GET", url+"/models", ""); !strings.Contains(got, `"id":"nano-v4-mxfp4"`) || !strings.Contains(got, `"max_model_len":500`) {
+	url, log, down := up(t, "-weights", filepath.Join("..", "..", "..", "fixtures", "nano-v4-mxfp4"), "-max-model-len",
+		"500")
+	if got := get(t, "GET", url+"/models", ""); !strings.Contains(got, `"id":"nano-v4-mxfp4"`) ||
+		!strings.Contains(got, `"max_model_len":500`) {
 		t.Errorf("models: %s", got)
 	}
 	if got := get(t, "POST", url+"/chat/completions", needleBody(40)); !strings.Contains(got, `"content":"48213"`) {
@@ -131,7 +135,8 @@ func TestServesAFolder(t *testing.T) {
 // A fault that costs recall at every length must cost it here: the operator that serves is the faulty one.
 func TestServesAFault(t *testing.T) {
 	url, log, _ := up(t, "-fault=compressor-overlap-dropped")
-	if got := get(t, "POST", url+"/chat/completions", needleBody(300)); !strings.HasPrefix(got, "200 ") || strings.Contains(got, `"content":"48213"`) {
+	if got := get(t, "POST", url+"/chat/completions", needleBody(300)); !strings.HasPrefix(got, "200 ") ||
+		strings.Contains(got, `"content":"48213"`) {
 		t.Errorf("chat: %s", got)
 	}
 	if !strings.Contains(log.String(), "fault compressor-overlap-dropped: ") {
@@ -211,7 +216,8 @@ func TestFaultNames(t *testing.T) {
 	if code := Run(context.Background(), []string{"-fault=?"}, io.Discard, &stderr); code != codeUsage {
 		t.Errorf("code %d", code)
 	}
-	for _, name := range append(faults.Names(), "select-random", "select-last", "compressor-overlap-dropped", "first-half-lost", "comb-transposed", "window-one-short", "v-scale-1.02") {
+	for _, name := range append(faults.Names(), "select-random", "select-last", "compressor-overlap-dropped",
+		"first-half-lost", "comb-transposed", "window-one-short", "v-scale-1.02") {
 		if o, err := parse([]string{"-fault", name}, io.Discard); err != nil || o.fault.Name != name {
 			t.Errorf("-fault=%s: %v", name, err)
 		}
@@ -226,7 +232,10 @@ func TestHelp(t *testing.T) {
 	if code := Run(context.Background(), []string{"-h"}, &stdout, &stderr); code != codeOK || stderr.Len() > 0 {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}
-	for _, want := range []string{"-addr host:port", "-weights folder", "-fault name", "-max-model-len tokens", "v-scale-1.02", "-engine engine", "-seed number", "FK01 head-cut", "FK44 wrong-prompt", "thinking-budget"} {
+	for _, want := range []string{
+		"-addr host:port", "-weights folder", "-fault name", "-max-model-len tokens", "v-scale-1.02", "-engine engine",
+		"-seed number", "FK01 head-cut", "FK44 wrong-prompt", "thinking-budget",
+	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("help lacks %q:\n%s", want, stdout.String())
 		}

@@ -74,7 +74,8 @@ func logit(broken paged, pages, page, size int, s oracle.CacheStrides) func(bool
 				sum = math.NaN()
 			}
 			if sum != 1 {
-				return violated("page %d of %d, token %d: the logit of finite operands is %v (offset %d)", page, pages, token, sum, at)
+				return violated("page %d of %d, token %d: the logit of finite operands is %v (offset %d)", page, pages, token, sum,
+					at)
 			}
 		}
 		return nil
@@ -84,7 +85,8 @@ func logit(broken paged, pages, page, size int, s oracle.CacheStrides) func(bool
 // addressModels are the 32-bit overflows. They need page ids, not memory.
 func addressModels() []Model {
 	mla := oracle.CacheStrides{Page: 276480, Token: 576}
-	flex := oracle.CacheStrides{Page: 16 * 2 * 8 * 128, Token: 2 * 8 * 128} // 16 tokens, K and V side by side, 8 heads of 128
+	// 16 tokens, K and V side by side, 8 heads of 128
+	flex := oracle.CacheStrides{Page: 16 * 2 * 8 * 128, Token: 2 * 8 * 128}
 	fat := oracle.CacheStrides{Page: 64 * 2 * 4 * 256, Token: 2 * 4 * 256}
 	packed := oracle.CacheStrides{Page: 1039680, Token: 576}
 	wider := oracle.CacheStrides{Page: 1400000, Token: 576}
@@ -97,32 +99,76 @@ func addressModels() []Model {
 			Effect: "page times stride is multiplied in 32 bits and wraps above page 7,767",
 			Origin: "vllm-project/vllm#47671",
 			Cases: []Case{
-				{ID: "first-wrapped-page", Why: "7,768 · 276,480 is the first product beyond 31 bits: the row lies below the cache", Run: reaches(narrowPage, 7768, 64, mla)},
-				{ID: "silent-alias", Why: "15,535 · 276,480 wraps to a positive offset, another sequence's row without a crash", Run: reaches(narrowPage, 15535, 64, mla)},
+				{
+					ID:  "first-wrapped-page",
+					Why: "7,768 · 276,480 is the first product beyond 31 bits: the row lies below the cache",
+					Run: reaches(narrowPage, 7768, 64, mla),
+				},
+				{
+					ID:  "silent-alias",
+					Why: "15,535 · 276,480 wraps to a positive offset, another sequence's row without a crash",
+					Run: reaches(narrowPage, 15535, 64, mla),
+				},
 				{ID: "around-the-edge", Why: "the edge is computed from the stride, not known", Run: around(narrowPage, mla)},
 				{ID: "small-cache", Why: "the last page that 32 bits reach", Blind: true, Run: reaches(narrowPage, 7767, 64, mla)},
 			},
 		},
 		{
 			Row: "G2", Slug: "paged-token-stride-int32", Class: "address-width",
-			Effect: "token offset times stride is multiplied in 32 bits and wraps at 2^31 elements, silently where the address is mapped",
+			Effect: "token offset times stride is multiplied in 32 bits and wraps at 2^31 elements, silently where the " +
+				"address is mapped",
 			Origin: "vllm-project/vllm#50427, #50483",
 			Cases: []Case{
-				{ID: "block-65536", Why: "block 2^31 / (16 · 2 · 8 · 128): the first element beyond", Run: reaches(narrowAll, 65536, 16, flex)},
-				{ID: "block-131072", Why: "2^32 elements: wraps to offset 0, block 0 is read instead", Run: reaches(narrowAll, 131072, 16, flex)},
-				{ID: "wide-heads-16384", Why: "the same edge from another geometry: 64 tokens, 4 heads of 256", Run: reaches(narrowAll, 16384, 64, fat)},
-				{ID: "block-65535", Why: "the last block below the edge, whole", Blind: true, Run: reaches(narrowAll, 65535, 16, flex)},
+				{
+					ID:  "block-65536",
+					Why: "block 2^31 / (16 · 2 · 8 · 128): the first element beyond",
+					Run: reaches(narrowAll, 65536, 16, flex),
+				},
+				{
+					ID:  "block-131072",
+					Why: "2^32 elements: wraps to offset 0, block 0 is read instead",
+					Run: reaches(narrowAll, 131072, 16, flex),
+				},
+				{
+					ID:  "wide-heads-16384",
+					Why: "the same edge from another geometry: 64 tokens, 4 heads of 256",
+					Run: reaches(narrowAll, 16384, 64, fat),
+				},
+				{
+					ID:    "block-65535",
+					Why:   "the last block below the edge, whole",
+					Blind: true,
+					Run:   reaches(narrowAll, 65535, 16, flex),
+				},
 			},
 		},
 		{
 			Row: "G3", Slug: "packed-layer-stride-int32", Class: "address-width",
-			Effect: "a cache of all layers in one tensor makes the block stride a million elements; the offset wraps at block 2,066 and finite operands give NaN",
+			Effect: "a cache of all layers in one tensor makes the block stride a million elements; the offset wraps at block " +
+				"2,066 and finite operands give NaN",
 			Origin: "ROCm/aiter#4427, #4474, vllm-project/vllm-xpu-kernels#445",
 			Cases: []Case{
-				{ID: "block-2066", Why: "the reported block: poison outside of the cache reaches the logit", Run: logit(narrowAll, 3000, 2066, 64, packed)},
-				{ID: "stride-1.4-m", Why: "the widest reported stride, at the block that its own edge predicts", Run: logit(narrowAll, 2000, int(oracle.FirstWrappedPage(wider.Page, oracle.Int32)), 64, wider)},
-				{ID: "trace-4132", Why: "2^32 crossed: the logit is finite but of another block, only the address shows it", Run: reaches(narrowAll, 4132, 64, packed)},
-				{ID: "one-layer-cache", Why: "the same block in a cache of one layer", Blind: true, Run: logit(narrowAll, 3000, 2066, 64, alone)},
+				{
+					ID:  "block-2066",
+					Why: "the reported block: poison outside of the cache reaches the logit",
+					Run: logit(narrowAll, 3000, 2066, 64, packed),
+				},
+				{
+					ID:  "stride-1.4-m",
+					Why: "the widest reported stride, at the block that its own edge predicts",
+					Run: logit(narrowAll, 2000, int(oracle.FirstWrappedPage(wider.Page, oracle.Int32)), 64, wider),
+				},
+				{
+					ID:  "trace-4132",
+					Why: "2^32 crossed: the logit is finite but of another block, only the address shows it",
+					Run: reaches(narrowAll, 4132, 64, packed),
+				},
+				{
+					ID:    "one-layer-cache",
+					Why:   "the same block in a cache of one layer",
+					Blind: true,
+					Run:   logit(narrowAll, 3000, 2066, 64, alone),
+				},
 			},
 		},
 		{
@@ -130,18 +176,31 @@ func addressModels() []Model {
 			Effect: "token index times stride wraps for Q, K and V that are views of one fused projection",
 			Origin: "thu-ml/SageAttention#387; 7,168 channels reproduce the reported length of 99,866",
 			Cases: []Case{
-				{ID: "length-99866", Why: "last token of the reported length, stride 3 · 7,168", Run: reaches(narrowAll, 99865, 1, fused)},
+				{
+					ID:  "length-99866",
+					Why: "last token of the reported length, stride 3 · 7,168",
+					Run: reaches(narrowAll, 99865, 1, fused),
+				},
 				{ID: "length-250000", Why: "wraps to a positive offset, a mapped row", Run: reaches(narrowAll, 249999, 1, fused)},
-				{ID: "contiguous-equals-strided", Why: "metamorphic: the same token through both layouts is the same token; the view must not matter", Run: func(faulty bool) error {
-					kernel := either(faulty, narrowAll)
-					for token := 99800; token < 99900; token++ {
-						if a, b := kernel(token, 0, contiguous)/contiguous.Page, kernel(token, 0, fused)/fused.Page; a != b {
-							return violated("token %d is row %d when contiguous and row %d as a view", token, a, b)
+				{
+					ID:  "contiguous-equals-strided",
+					Why: "metamorphic: the same token through both layouts is the same token; the view must not matter",
+					Run: func(faulty bool) error {
+						kernel := either(faulty, narrowAll)
+						for token := 99800; token < 99900; token++ {
+							if a, b := kernel(token, 0, contiguous)/contiguous.Page, kernel(token, 0, fused)/fused.Page; a != b {
+								return violated("token %d is row %d when contiguous and row %d as a view", token, a, b)
+							}
 						}
-					}
-					return nil
-				}},
-				{ID: "contiguous", Why: "the same length without the view", Blind: true, Run: reaches(narrowAll, 99865, 1, contiguous)},
+						return nil
+					},
+				},
+				{
+					ID:    "contiguous",
+					Why:   "the same length without the view",
+					Blind: true,
+					Run:   reaches(narrowAll, 99865, 1, contiguous),
+				},
 			},
 		},
 	}

@@ -129,22 +129,32 @@ func batchModels() []Model {
 			Origin: "vllm-project/vllm#54506",
 			Cases: []Case{
 				{ID: "gaussian", Why: "an ordinary row, compared bit for bit", Run: sameForAnyM(gaussian(512, 7))},
-				{ID: "cancelling", Why: "large values that cancel, one in the first split and one in the last", Run: sameForAnyM(cancelling(64))},
+				{
+					ID:  "cancelling",
+					Why: "large values that cancel, one in the first split and one in the last",
+					Run: sameForAnyM(cancelling(64)),
+				},
 				{ID: "greedy-token", Why: "two logits whose order turns with the kernel", Run: greedy(cancelling(64), bump)},
 				{ID: "exact-row", Why: "small integers are exact in every order", Blind: true, Run: sameForAnyM(integers(64))},
-				{ID: "same-batch-twice", Why: "rerunning one launch shows no difference", Blind: true, Run: func(faulty bool) error {
-					row := gaussian(512, 7)
-					if a, b := rowOfBatch(row, 1, faulty), rowOfBatch(row, 1, faulty); a != b {
-						return violated("two runs give %v and %v", a, b)
-					}
-					return nil
-				}},
+				{
+					ID:    "same-batch-twice",
+					Why:   "rerunning one launch shows no difference",
+					Blind: true,
+					Run: func(faulty bool) error {
+						row := gaussian(512, 7)
+						if a, b := rowOfBatch(row, 1, faulty), rowOfBatch(row, 1, faulty); a != b {
+							return violated("two runs give %v and %v", a, b)
+						}
+						return nil
+					},
+				},
 			},
 		},
 		{
 			Row: "N8", Slug: "batch-invariant-up-to-8", Class: "batch-variance",
 			Effect: "the batch-invariant mode holds for few sequences; beyond them partial sums are added in order of arrival",
-			Origin: "vllm-project/vllm#51187 reports the symptom (three results in five runs at about 44 sequences, none up to 8); the mechanism is this model's",
+			Origin: "vllm-project/vllm#51187 reports the symptom (three results in five runs at about 44 sequences, none up " +
+				"to 8); the mechanism is this model's",
 			Cases: []Case{
 				{ID: "44-sequences", Why: "the reported load", Run: sameForAnyLoad(gaussian(512, 11), 44)},
 				{ID: "9-sequences-cancelling", Why: "one beyond, with values that cancel", Run: sameForAnyLoad(cancelling(64), 9)},

@@ -109,7 +109,8 @@ func replays(captured, replayed []int, page, longest int) func(bool) error {
 		for b, row := range g.replay(replayed, tables) {
 			for j, slot := range row {
 				if want := tables[b][j/page]*page + j%page; slot != want {
-					return violated("captured at %v, replayed at %v: sequence %d, token %d reads slot %d, eagerly %d", captured, replayed, b, j, slot, want)
+					return violated("captured at %v, replayed at %v: sequence %d, token %d reads slot %d, eagerly %d", captured,
+						replayed, b, j, slot, want)
 				}
 			}
 		}
@@ -145,11 +146,29 @@ func bufferModels() []Model {
 			Effect: "a captured launch keeps the table width of the lengths at capture, so a longer replay reads past its rows",
 			Origin: "sgl-project/sglang#9675",
 			Cases: []Case{
-				{ID: "capture-short-replay-long", Why: "one sequence, three pages more than at capture", Run: replays([]int{3}, []int{9}, 2, 16)},
-				{ID: "second-row-shifted", Why: "two sequences that both fit the captured width: only the row stride is wrong", Run: replays([]int{4, 4}, []int{4, 4}, 2, 16)},
+				{
+					ID:  "capture-short-replay-long",
+					Why: "one sequence, three pages more than at capture",
+					Run: replays([]int{3}, []int{9}, 2, 16),
+				},
+				{
+					ID:  "second-row-shifted",
+					Why: "two sequences that both fit the captured width: only the row stride is wrong",
+					Run: replays([]int{4, 4}, []int{4, 4}, 2, 16),
+				},
 				{ID: "one-page-over", Why: "the first token of the first page beyond", Run: replays([]int{4}, []int{5}, 2, 16)},
-				{ID: "replay-as-captured", Why: "one sequence, replayed at the captured length", Blind: true, Run: replays([]int{9}, []int{9}, 2, 16)},
-				{ID: "capture-at-the-longest", Why: "warm-up at the longest context", Blind: true, Run: replays([]int{16, 16}, []int{9, 5}, 2, 16)},
+				{
+					ID:    "replay-as-captured",
+					Why:   "one sequence, replayed at the captured length",
+					Blind: true,
+					Run:   replays([]int{9}, []int{9}, 2, 16),
+				},
+				{
+					ID:    "capture-at-the-longest",
+					Why:   "warm-up at the longest context",
+					Blind: true,
+					Run:   replays([]int{16, 16}, []int{9, 5}, 2, 16),
+				},
 			},
 		},
 	}

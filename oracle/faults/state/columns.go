@@ -57,7 +57,8 @@ func replicas(queries, heads, ranks int) func(bool) error {
 			got := headOf(rank, ranks, heads, faulty)
 			for q := rank * queries / ranks; q < (rank+1)*queries/ranks; q++ {
 				if want := q * heads / queries; got != want {
-					return violated("%d KV heads on %d ranks: rank %d holds head %d, its query head %d needs head %d", heads, ranks, rank, got, q, want)
+					return violated("%d KV heads on %d ranks: rank %d holds head %d, its query head %d needs head %d", heads, ranks,
+						rank, got, q, want)
 				}
 			}
 		}
@@ -86,8 +87,16 @@ func columnModels() []Model {
 			Effect: "the shards of a merged column are placed in the order in which the file has them",
 			Origin: "vllm-project/vllm#41057",
 			Cases: []Case{
-				{ID: "stream-1-0", Why: "two slots of equal size, the second first: no shape complains", Run: inSlots([]int{2, 2}, []int{1, 0})},
-				{ID: "stream-z-q-k-v", Why: "slots q, k, v, z streamed as z, q, k, v, sizes of grouped heads", Run: inSlots([]int{4, 2, 2, 4}, []int{3, 0, 1, 2})},
+				{
+					ID:  "stream-1-0",
+					Why: "two slots of equal size, the second first: no shape complains",
+					Run: inSlots([]int{2, 2}, []int{1, 0}),
+				},
+				{
+					ID:  "stream-z-q-k-v",
+					Why: "slots q, k, v, z streamed as z, q, k, v, sizes of grouped heads",
+					Run: inSlots([]int{4, 2, 2, 4}, []int{3, 0, 1, 2}),
+				},
 				{ID: "every-order-of-4", Why: "all 24 orders", Run: func(faulty bool) error {
 					for _, stream := range permutations(4) {
 						if err := inSlots([]int{3, 1, 1, 3}, stream)(faulty); err != nil {
@@ -96,7 +105,12 @@ func columnModels() []Model {
 					}
 					return nil
 				}},
-				{ID: "stream-in-order", Why: "a file that has them in order", Blind: true, Run: inSlots([]int{4, 2, 2, 4}, []int{0, 1, 2, 3})},
+				{
+					ID:    "stream-in-order",
+					Why:   "a file that has them in order",
+					Blind: true,
+					Run:   inSlots([]int{4, 2, 2, 4}, []int{0, 1, 2, 3}),
+				},
 			},
 		},
 		{

@@ -132,7 +132,11 @@ func dispatchModels() []Model {
 			Origin: "sgl-project/sglang#37892; the limit is a parameter here",
 			Cases: []Case{
 				{ID: "prefill-limit-plus-1", Why: "one key beyond the limit", Run: selects(stageLimit+1, 4, true)},
-				{ID: "prefill-128-times-limit", Why: "as 32,768 tokens to 256 of the warm-up", Run: selects(128*stageLimit, 4, true)},
+				{
+					ID:  "prefill-128-times-limit",
+					Why: "as 32,768 tokens to 256 of the warm-up",
+					Run: selects(128*stageLimit, 4, true),
+				},
 				{ID: "warm-up", Why: "a warm-up prompt within the limit", Blind: true, Run: selects(stageLimit, 4, true)},
 				{ID: "decode-long", Why: "decode dispatches by length", Blind: true, Run: selects(128*stageLimit, 4, false)},
 			},
@@ -144,15 +148,29 @@ func dispatchModels() []Model {
 			Cases: []Case{
 				{ID: "uniform-8", Why: "ln 8 over both backends", Run: uniformLSE(8, 0, 64, 128)},
 				{ID: "uniform-100-shifted", Why: "equal scores of 1.5: s + ln n", Run: uniformLSE(100, 1.5, 16, 128)},
-				{ID: "merge-2-and-8", Why: "states of two backends: Z = (2, 8), o = (0, 1) merge to 0.8", Run: func(faulty bool) error {
-					a, b := autoLSE([]float64{0, 0}, 64, faulty), autoLSE(make([]float64, 8), 128, faulty)
-					if got := math.Exp(b) / (math.Exp(a) + math.Exp(b)); math.Abs(got-0.8) > 0x1p-45 {
-						return violated("the states merge to %v, want 0.8", got)
-					}
-					return nil
-				}},
-				{ID: "one-key", Why: "one key with score 0: the LSE is 0 in every base", Blind: true, Run: uniformLSE(1, 0, 64, 128)},
-				{ID: "one-backend", Why: "a test with 64 heads never leaves the first backend", Blind: true, Run: uniformLSE(8, 1.5, 8, 64)},
+				{
+					ID:  "merge-2-and-8",
+					Why: "states of two backends: Z = (2, 8), o = (0, 1) merge to 0.8",
+					Run: func(faulty bool) error {
+						a, b := autoLSE([]float64{0, 0}, 64, faulty), autoLSE(make([]float64, 8), 128, faulty)
+						if got := math.Exp(b) / (math.Exp(a) + math.Exp(b)); math.Abs(got-0.8) > 0x1p-45 {
+							return violated("the states merge to %v, want 0.8", got)
+						}
+						return nil
+					},
+				},
+				{
+					ID:    "one-key",
+					Why:   "one key with score 0: the LSE is 0 in every base",
+					Blind: true,
+					Run:   uniformLSE(1, 0, 64, 128),
+				},
+				{
+					ID:    "one-backend",
+					Why:   "a test with 64 heads never leaves the first backend",
+					Blind: true,
+					Run:   uniformLSE(8, 1.5, 8, 64),
+				},
 			},
 		},
 	}

@@ -111,7 +111,11 @@ func draftModels() []Model {
 		Effect: "draft KV made from guessed hidden states stays in the cache when its tokens are accepted",
 		Origin: "vllm-project/vllm#14649",
 		Cases: []Case{
-			{ID: "accept-1-reject-1", Why: "the smallest: the accepted token's KV was made from a guess", Run: drafts(2, false, 1)},
+			{
+				ID:  "accept-1-reject-1",
+				Why: "the smallest: the accepted token's KV was made from a guess",
+				Run: drafts(2, false, 1),
+			},
 			{ID: "all-of-4-twice", Why: "everything accepted, twice", Run: drafts(4, false, 4, 4)},
 			{ID: "every-acceptance", Why: "drafts of 1 to 4, every pair of acceptances", Run: func(faulty bool) error {
 				for k := 1; k <= 4; k++ {
@@ -123,7 +127,12 @@ func draftModels() []Model {
 				}
 				return nil
 			}},
-			{ID: "tokens-only", Why: "greedy output: the target verifies every token, so it is right", Blind: true, Run: drafts(4, true, 4, 2, 0, 3)},
+			{
+				ID:    "tokens-only",
+				Why:   "greedy output: the target verifies every token, so it is right",
+				Blind: true,
+				Run:   drafts(4, true, 4, 2, 0, 3),
+			},
 			{ID: "drafts-of-1", Why: "one token a draft never uses a guess", Blind: true, Run: drafts(1, false, 1, 0, 1)},
 			{ID: "nothing-accepted", Why: "rejected KV is dropped", Blind: true, Run: drafts(3, false, 0, 0)},
 		},

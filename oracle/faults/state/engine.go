@@ -39,7 +39,13 @@ type engine struct {
 // newEngine has a free list that is no identity: page 3 first, then 7 further each time. identity makes
 // it 0, 1, 2, ..., which hides a table that is never read.
 func newEngine(size, pages int, fault string, identity bool) *engine {
-	e := &engine{size: size, pages: make([]enginePage, pages), cached: map[uint64]int{}, sequences: map[int]*engineSequence{}, fault: fault}
+	e := &engine{
+		size:      size,
+		pages:     make([]enginePage, pages),
+		cached:    map[uint64]int{},
+		sequences: map[int]*engineSequence{},
+		fault:     fault,
+	}
 	for i := range pages {
 		e.pages[i].cells = slices.Repeat([]uint64{0xdead}, size)
 		at := i

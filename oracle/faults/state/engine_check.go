@@ -47,7 +47,8 @@ func (l *lists) audit() {
 	}
 	for at, n := range users {
 		if n != l.pages[at].users || free[at] > 1 || (free[at] == 1) != (n == 0) {
-			l.fail(violated("page %d: in %d tables, %d users recorded, %d times on the free list", at, n, l.pages[at].users, free[at]))
+			l.fail(violated("page %d: in %d tables, %d users recorded, %d times on the free list", at, n, l.pages[at].users,
+				free[at]))
 		}
 	}
 }

@@ -97,7 +97,8 @@ func TestWalksReachEverything(t *testing.T) {
 		require.NoError(t, l.err)
 	}
 	for _, what := range []string{
-		fmt.Sprintf("hit by %d", opStart), fmt.Sprintf("hit by %d", opResume), fmt.Sprintf("shared while partial by %d", opFork), fmt.Sprintf("preempted or resumed by %d", opSwapOut),
+		fmt.Sprintf("hit by %d", opStart), fmt.Sprintf("hit by %d", opResume),
+		fmt.Sprintf("shared while partial by %d", opFork), fmt.Sprintf("preempted or resumed by %d", opSwapOut),
 		fmt.Sprintf("preempted or resumed by %d", opRecompute), fmt.Sprintf("preempted or resumed by %d", opResume),
 		fmt.Sprint("operation ", opVerify), fmt.Sprint("operation ", opMove),
 	} {

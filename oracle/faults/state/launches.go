@@ -19,9 +19,17 @@ func chain(kernels int, early bool) func(bool) error {
 			for c := range 2 {
 				var p []step
 				if i > 0 {
-					p = append(p, step{name: "launch", ready: func(m *machine) bool { return both(m, triggers+2*(i-1)) }, do: func(*machine, int) {}})
+					p = append(p, step{
+						name:  "launch",
+						ready: func(m *machine) bool { return both(m, triggers+2*(i-1)) },
+						do:    func(*machine, int) {},
+					})
 					if !faulty {
-						p = append(p, step{name: "wait", ready: func(m *machine) bool { return both(m, ends+2*(i-1)) }, do: func(*machine, int) {}})
+						p = append(p, step{
+							name:  "wait",
+							ready: func(m *machine) bool { return both(m, ends+2*(i-1)) },
+							do:    func(*machine, int) {},
+						})
 					}
 				}
 				if early {
@@ -49,7 +57,8 @@ func chain(kernels int, early bool) func(bool) error {
 		_, err := explore(programs, shared, 1, func(m *machine) error {
 			for at, w := range want {
 				if got := m.shared[at]; got != w {
-					return violated("%d kernels: in one order of execution kernel %d, block %d computes %d, one after the other %d", kernels, at/2, at%2, got, w)
+					return violated("%d kernels: in one order of execution kernel %d, block %d computes %d, one after the other %d",
+						kernels, at/2, at%2, got, w)
 				}
 			}
 			return nil
@@ -84,13 +93,22 @@ func gemmAfterQuantise(tiles, slots int) func(bool) error {
 		for t := range tiles {
 			programs = append(programs,
 				[]step{
-					{name: "start", ready: free, do: func(m *machine, _ int) { m.shared[taken]++; m.shared[started]++ }}, // triggers at once
+					// triggers at once
+					{name: "start", ready: free, do: func(m *machine, _ int) { m.shared[taken]++; m.shared[started]++ }},
 					act("quantise", func(m *machine, _ int) { m.shared[t] = 100 + t; m.shared[ended]++ }),
 					end,
 				},
 				compiled([]step{
-					{name: "start", ready: func(m *machine) bool { return free(m) && m.shared[started] == tiles }, do: func(m *machine, _ int) { m.shared[taken]++ }},
-					{name: "griddepcontrol.wait", ready: func(m *machine) bool { return m.shared[ended] == tiles }, do: func(*machine, int) {}},
+					{
+						name:  "start",
+						ready: func(m *machine) bool { return free(m) && m.shared[started] == tiles },
+						do:    func(m *machine, _ int) { m.shared[taken]++ },
+					},
+					{
+						name:  "griddepcontrol.wait",
+						ready: func(m *machine) bool { return m.shared[ended] == tiles },
+						do:    func(*machine, int) {},
+					},
 					act("multiply", func(m *machine, _ int) { m.shared[tiles+t] = m.shared[t] }),
 					end,
 				}, !faulty))
@@ -102,7 +120,8 @@ func gemmAfterQuantise(tiles, slots int) func(bool) error {
 		_, err := explore(programs, shared, 0, func(m *machine) error {
 			for t := range tiles {
 				if got := m.shared[tiles+t]; got != 100+t {
-					return violated("%d tiles, %d blocks at once: in one order of execution columns %d to %d are garbage (%d)", tiles, slots, t*tileWidth, (t+1)*tileWidth-1, got)
+					return violated("%d tiles, %d blocks at once: in one order of execution columns %d to %d are garbage (%d)", tiles,
+						slots, t*tileWidth, (t+1)*tileWidth-1, got)
 				}
 			}
 			return nil
@@ -118,21 +137,40 @@ func launchModels() []Model {
 			Effect: "a kernel launched with a programmatic dependency reads its input without waiting for the producer",
 			Origin: "ggml-org/llama.cpp#23690",
 			Cases: []Case{
-				{ID: "2-launches", Why: "two dependent launches back to back, the buffer between them poisoned", Run: chain(2, true)},
+				{
+					ID:  "2-launches",
+					Why: "two dependent launches back to back, the buffer between them poisoned",
+					Run: chain(2, true),
+				},
 				{ID: "3-launches", Why: "the third must see the first's result through the second", Run: chain(3, true)},
-				{ID: "trigger-at-the-end", Why: "a producer that never triggers early ends before its dependent starts", Blind: true, Run: chain(2, false)},
+				{
+					ID:    "trigger-at-the-end",
+					Why:   "a producer that never triggers early ends before its dependent starts",
+					Blind: true,
+					Run:   chain(2, false),
+				},
 				{ID: "single-launch", Why: "one kernel alone", Blind: true, Run: chain(1, true)},
 			},
 		},
 		{
 			Row: "N4", Slug: "dependency-wait-compiled-away", Class: "race",
-			Effect: "the waits are in the source and compile to nothing, so that whole tiles are computed from unwritten operands",
+			Effect: "the waits are in the source and compile to nothing, so that whole tiles are computed from unwritten " +
+				"operands",
 			Origin: "flashinfer-ai/flashinfer#2708",
 			Cases: []Case{
-				{ID: "2-tiles-2-blocks", Why: "a tile whose producer still runs beside the other tile's", Run: gemmAfterQuantise(2, 2)},
+				{
+					ID:  "2-tiles-2-blocks",
+					Why: "a tile whose producer still runs beside the other tile's",
+					Run: gemmAfterQuantise(2, 2),
+				},
 				{ID: "2-tiles-4-blocks", Why: "room for everything at once", Run: gemmAfterQuantise(2, 4)},
 				{ID: "3-tiles-2-blocks", Why: "more tiles than room", Run: gemmAfterQuantise(3, 2)},
-				{ID: "2-tiles-1-block", Why: "one block at a time: the producer has ended whenever a consumer starts", Blind: true, Run: gemmAfterQuantise(2, 1)},
+				{
+					ID:    "2-tiles-1-block",
+					Why:   "one block at a time: the producer has ended whenever a consumer starts",
+					Blind: true,
+					Run:   gemmAfterQuantise(2, 1),
+				},
 			},
 		},
 	}

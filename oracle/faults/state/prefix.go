@@ -153,34 +153,51 @@ func prefixModels() []Model {
 		Effect: "a partial block that was filled up publishes the hash of its shorter self again when it is touched",
 		Origin: "vllm-project/vllm#49125; what revives the hash is this model's reading",
 		Cases: []Case{
-			{ID: "promote-release-lookup", Why: "the old hash after its block went back to the pool", Run: func(faulty bool) error {
-				c := newPrefixCache(4, 4, faulty)
-				at := c.write([]int{1, 2})
-				c.grow(at, 3)
-				c.grow(at, 4)
-				c.release(at)
-				return c.hits([]int{1, 2})
-			}},
-			{ID: "promote-hit-lookup", Why: "the old hash after a hit on the new one, the block in use", Run: func(faulty bool) error {
-				c := newPrefixCache(4, 4, faulty)
-				c.grow(c.write([]int{7}), 8)
-				if err := c.hits([]int{7, 8}); err != nil {
-					return err
-				}
-				return c.hits([]int{7})
-			}},
-			{ID: "every-sequence-of-5", Why: "all sequences of five operations on two blocks, invariant after each", Run: prefixSequences(5)},
-			{ID: "whole-blocks-only", Why: "prompts that fill their blocks never supersede a hash", Blind: true, Run: func(faulty bool) error {
-				c := newPrefixCache(2, 2, faulty)
-				for range 3 {
-					c.release(c.write([]int{1, 2}))
-					if err := c.hits([]int{1, 2}); err != nil {
+			{
+				ID:  "promote-release-lookup",
+				Why: "the old hash after its block went back to the pool",
+				Run: func(faulty bool) error {
+					c := newPrefixCache(4, 4, faulty)
+					at := c.write([]int{1, 2})
+					c.grow(at, 3)
+					c.grow(at, 4)
+					c.release(at)
+					return c.hits([]int{1, 2})
+				},
+			},
+			{
+				ID:  "promote-hit-lookup",
+				Why: "the old hash after a hit on the new one, the block in use",
+				Run: func(faulty bool) error {
+					c := newPrefixCache(4, 4, faulty)
+					c.grow(c.write([]int{7}), 8)
+					if err := c.hits([]int{7, 8}); err != nil {
 						return err
 					}
-					c.release(0)
-				}
-				return c.check()
-			}},
+					return c.hits([]int{7})
+				},
+			},
+			{
+				ID:  "every-sequence-of-5",
+				Why: "all sequences of five operations on two blocks, invariant after each",
+				Run: prefixSequences(5),
+			},
+			{
+				ID:    "whole-blocks-only",
+				Why:   "prompts that fill their blocks never supersede a hash",
+				Blind: true,
+				Run: func(faulty bool) error {
+					c := newPrefixCache(2, 2, faulty)
+					for range 3 {
+						c.release(c.write([]int{1, 2}))
+						if err := c.hits([]int{1, 2}); err != nil {
+							return err
+						}
+						c.release(0)
+					}
+					return c.check()
+				},
+			},
 		},
 	}}
 }

@@ -79,7 +79,8 @@ func gather(tiles, blocks int) func(bool) error {
 				for t := b; t < tiles; t += blocks {
 					for w := range programs {
 						if got := m.shared[2+2*t+w]; got != id(t, w) {
-							return violated("%d tiles on %d blocks: tile %d, warp %d gathered row %d for row %d", tiles, blocks, t, w, got, id(t, w))
+							return violated("%d tiles on %d blocks: tile %d, warp %d gathered row %d for row %d", tiles, blocks, t, w, got,
+								id(t, w))
 						}
 					}
 				}
@@ -128,10 +129,12 @@ func sample(u int, mass ...[2]int) func(bool) error {
 			for w := range programs {
 				got := m.regs[w][1] - 1
 				if got < 0 {
-					return violated("%d passes: in one order of execution warp %d finds no token: the id is the vocabulary's size", len(mass), w)
+					return violated("%d passes: in one order of execution warp %d finds no token: the id is the vocabulary's size",
+						len(mass), w)
 				}
 				if got != want {
-					return violated("%d passes: in one order of execution warp %d samples pass %d, by summing it is %d", len(mass), w, got, want)
+					return violated("%d passes: in one order of execution warp %d samples pass %d, by summing it is %d", len(mass), w,
+						got, want)
 				}
 			}
 			return nil
@@ -177,9 +180,21 @@ func raceModels() []Model {
 			Effect: "the scratch of a block reduction is written for the next pass before all warps have read this one",
 			Origin: "flashinfer-ai/flashinfer#3624",
 			Cases: []Case{
-				{ID: "2-passes", Why: "a light second pass read into the first: the sum never gets there, the id is out of range", Run: sample(9, [2]int{4, 4}, [2]int{1, 1})},
-				{ID: "3-passes", Why: "three passes, the token in the last", Run: sample(12, [2]int{2, 6}, [2]int{3, 1}, [2]int{1, 1})},
-				{ID: "heavy-second-pass", Why: "a heavy second pass read into the first: an earlier token is picked", Run: sample(5, [2]int{1, 1}, [2]int{9, 9}, [2]int{1, 1})},
+				{
+					ID:  "2-passes",
+					Why: "a light second pass read into the first: the sum never gets there, the id is out of range",
+					Run: sample(9, [2]int{4, 4}, [2]int{1, 1}),
+				},
+				{
+					ID:  "3-passes",
+					Why: "three passes, the token in the last",
+					Run: sample(12, [2]int{2, 6}, [2]int{3, 1}, [2]int{1, 1}),
+				},
+				{
+					ID:  "heavy-second-pass",
+					Why: "a heavy second pass read into the first: an earlier token is picked",
+					Run: sample(5, [2]int{1, 1}, [2]int{9, 9}, [2]int{1, 1}),
+				},
 				{ID: "1-pass", Why: "a vocabulary of one pass", Blind: true, Run: sample(5, [2]int{4, 4})},
 			},
 		},

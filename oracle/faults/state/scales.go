@@ -164,19 +164,43 @@ func scaleModels() []Model {
 	return []Model{
 		{
 			Row: "Q6", Slug: "input-scale-never-written", Class: "unwritten-parameter",
-			Effect: "a checkpoint without input scales leaves that parameter as the allocator gave it: with 0, alpha is 0 and the expert contributes nothing",
+			Effect: "a checkpoint without input scales leaves that parameter as the allocator gave it: with 0, alpha is 0 and " +
+				"the expert contributes nothing",
 			Origin: "vllm-project/vllm#54189",
 			Cases: []Case{
-				{ID: "weight-only-zeros", Why: "two experts without input scale, fresh memory of zeros", Run: experts(0, expert{3, 0.25, nil}, expert{-5, 0.5, nil})},
-				{ID: "one-expert-without", Why: "three experts, the last without; memory holds old data", Run: experts(-2, expert{3, 0.25, &half}, expert{1, 2, &half}, expert{7, 4, nil})},
-				{ID: "poison", Why: "every parameter must have been written, whatever it does to the result", Run: experts(nan, expert{1, 1, nil})},
-				{ID: "complete", Why: "a checkpoint with all scales", Blind: true, Run: experts(nan, expert{3, 0.25, &half}, expert{-5, 0.5, &half})},
-				{ID: "old-data-positive", Why: "a positive leftover cancels between activation and alpha", Blind: true, Run: experts(2, expert{3, 0.25, nil})},
+				{
+					ID:  "weight-only-zeros",
+					Why: "two experts without input scale, fresh memory of zeros",
+					Run: experts(0, expert{3, 0.25, nil}, expert{-5, 0.5, nil}),
+				},
+				{
+					ID:  "one-expert-without",
+					Why: "three experts, the last without; memory holds old data",
+					Run: experts(-2, expert{3, 0.25, &half}, expert{1, 2, &half}, expert{7, 4, nil}),
+				},
+				{
+					ID:  "poison",
+					Why: "every parameter must have been written, whatever it does to the result",
+					Run: experts(nan, expert{1, 1, nil}),
+				},
+				{
+					ID:    "complete",
+					Why:   "a checkpoint with all scales",
+					Blind: true,
+					Run:   experts(nan, expert{3, 0.25, &half}, expert{-5, 0.5, &half}),
+				},
+				{
+					ID:    "old-data-positive",
+					Why:   "a positive leftover cancels between activation and alpha",
+					Blind: true,
+					Run:   experts(2, expert{3, 0.25, nil}),
+				},
 			},
 		},
 		{
 			Row: "Q7", Slug: "fused-gate-up-scale-half-loaded", Class: "unwritten-parameter",
-			Effect: "a fused checkpoint has one scale for gate and up; one of two slots is loaded and the largest is taken with garbage",
+			Effect: "a fused checkpoint has one scale for gate and up; one of two slots is loaded and the largest is taken " +
+				"with garbage",
 			Origin: "sgl-project/sglang#14102",
 			Cases: []Case{
 				{ID: "leftover-3", Why: "old data larger than the scale wins", Run: gateUpKept(3, 0.5)},
@@ -191,10 +215,27 @@ func scaleModels() []Model {
 			Effect: "a shard that covers several slots sets the per-tensor scale of slot 0 alone",
 			Origin: "vllm-project/vllm#38517",
 			Cases: []Case{
-				{ID: "tuple-0-1-2", Why: "four partitions: one shard for the first three, one for the last", Run: mergedKept(4, nan, []int{0, 1, 2}, []int{3})},
-				{ID: "tuple-1-2", Why: "a tuple without slot 0: a wrong slot is written, too", Run: mergedKept(3, 1, []int{0}, []int{1, 2})},
-				{ID: "leftover-equals-last", Why: "old data that equals one of the scales", Run: mergedKept(4, 2, []int{3}, []int{0, 1, 2})},
-				{ID: "one-slot-each", Why: "unfused shards", Blind: true, Run: mergedKept(4, nan, []int{2}, []int{0}, []int{3}, []int{1})},
+				{
+					ID:  "tuple-0-1-2",
+					Why: "four partitions: one shard for the first three, one for the last",
+					Run: mergedKept(4, nan, []int{0, 1, 2}, []int{3}),
+				},
+				{
+					ID:  "tuple-1-2",
+					Why: "a tuple without slot 0: a wrong slot is written, too",
+					Run: mergedKept(3, 1, []int{0}, []int{1, 2}),
+				},
+				{
+					ID:  "leftover-equals-last",
+					Why: "old data that equals one of the scales",
+					Run: mergedKept(4, 2, []int{3}, []int{0, 1, 2}),
+				},
+				{
+					ID:    "one-slot-each",
+					Why:   "unfused shards",
+					Blind: true,
+					Run:   mergedKept(4, nan, []int{2}, []int{0}, []int{3}, []int{1}),
+				},
 			},
 		},
 		{

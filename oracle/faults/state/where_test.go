@@ -93,12 +93,16 @@ func scaleGrid() (out []where) {
 	for _, fresh := range memory {
 		one := 1.0
 		unwritten := !(fresh > 0) // a positive leftover cancels
-		out = append(out, where{experts(fresh, expert{3, 0.5, nil}), unwritten}, where{experts(fresh, expert{3, 0.5, &one}), false},
+		out = append(out, where{experts(fresh, expert{3, 0.5, nil}), unwritten}, where{
+			experts(fresh, expert{3, 0.5, &one}), false,
+		},
 			where{experts(fresh, expert{3, 0.5, &one}, expert{5, 2, nil}), unwritten})
 		for _, s := range []float64{0.25, 0.5, 8} {
 			out = append(out, where{gateUpKept(fresh, s), !(fresh <= s)}, where{gateUpKept(fresh, s, 4), false})
 		}
-		out = append(out, where{mergedKept(3, fresh, []int{0}, []int{1}, []int{2}), false}, where{mergedKept(3, fresh, []int{0, 1}, []int{2}), fresh != 2},
+		out = append(out, where{mergedKept(3, fresh, []int{0}, []int{1}, []int{2}), false}, where{
+			mergedKept(3, fresh, []int{0, 1}, []int{2}), fresh != 2,
+		},
 			where{mergedKept(3, fresh, []int{0}, []int{1, 2}), true})
 	}
 	for _, k := range []float64{0.06, 1, 2} {
