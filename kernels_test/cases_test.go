@@ -96,7 +96,7 @@ func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under ben
 func result(t *testing.T, r kernels.Row, candidate string) suite.Result {
 	t.Helper()
 	detail := map[string]string{
-		"op": r.Case.Family.Op, "phase": r.Case.Kase.Phase, "contract": r.Case.Contract.Name, "path": r.Report.Path,
+		"op": r.Case.Family.Op, "phase": r.Case.Scenario.Phase, "contract": r.Case.Contract.Name, "path": r.Report.Path,
 		"candidate": candidate,
 	}
 	if len(r.Causes) > 0 {

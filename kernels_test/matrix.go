@@ -72,7 +72,7 @@ func KillOutput(ctx context.Context, row faults.Row, limit int,
 	}
 	workers := map[string]bench.Candidate{}
 	for _, c := range s.Cases() {
-		if c.Kase.Full || !p.Concerns(c) || limit > 0 && k.Ran >= limit {
+		if c.Scenario.Full || !p.Concerns(c) || limit > 0 && k.Ran >= limit {
 			continue
 		}
 		if workers[c.Contract.Name] == nil {

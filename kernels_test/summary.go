@@ -42,7 +42,7 @@ func Lines(rows []Row) []Line {
 	var order []key
 	lines, micros, gbs := map[key]*Line{}, map[key][]float64{}, map[key][]float64{}
 	for _, r := range rows {
-		k := key{r.Case.Family.Op, r.Case.Kase.Phase}
+		k := key{r.Case.Family.Op, r.Case.Scenario.Phase}
 		l, seen := lines[k]
 		if !seen {
 			l = &Line{Op: k.op, Phase: k.phase, Contract: r.Case.Contract.Name}

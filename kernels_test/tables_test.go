@@ -18,7 +18,7 @@ func TestEveryCaseIsRegistered(t *testing.T) {
 	for _, c := range kernels.Cases() {
 		ids = append(ids, c.ID)
 		assert.NoError(t, c.Validate())
-		assert.NotEmpty(t, c.Kase.Why, c.ID)
+		assert.NotEmpty(t, c.Scenario.Why, c.ID)
 		assert.NotEmpty(t, c.Contract.Name, c.ID)
 	}
 	slices.Sort(ids)

@@ -32,7 +32,7 @@ func telling(t *testing.T, all []bench.Case) []bench.Case {
 	out, seen := []bench.Case{all[len(all)/2]}, map[string]bool{}
 	for _, c := range all {
 		what := ""
-		if c.Kase.ID == "one-launch" {
+		if c.Scenario.ID == "one-launch" {
 			what = "batch"
 		} else if p, err := c.Problem(); err == nil && (p.Mode != "" || p.Repeat > 1) {
 			what = p.Mode + " repeated"

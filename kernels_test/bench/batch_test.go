@@ -26,7 +26,7 @@ func (m mixing) Run(ctx context.Context, c bench.Call) (bench.Reply, error) {
 func TestOneLaunch(t *testing.T) {
 	s := mhc.Suite()
 	for _, c := range s.Cases() {
-		if c.Kase.ID != "one-launch" {
+		if c.Scenario.ID != "one-launch" {
 			continue
 		}
 		b, err := bench.New(c)

@@ -39,14 +39,14 @@ func prepare(c Case, p Problem) (*Bench, error) {
 		return nil, fmt.Errorf("the reference of case %q cannot be computed: %w", c.ID, err)
 	}
 	b := &Bench{Case: c, Expected: expected, problem: p}
-	b.call = p.call(c.Family.Op, c.ID, c.Kase.Phase, harmless(suite.Rand(c.ID+"/filler")), nil)
+	b.call = p.call(c.Family.Op, c.ID, c.Scenario.Phase, harmless(suite.Rand(c.ID+"/filler")), nil)
 	if p.poisonable() {
 		for kind := range 2 {
 			b.poisoned = append(b.poisoned, b.poison(kind, nil))
 		}
 	}
-	if c.Kase.Relate != nil {
-		r, err := c.Kase.Relate(c.gen(), p.Clone())
+	if c.Scenario.Relate != nil {
+		r, err := c.Scenario.Relate(c.gen(), p.Clone())
 		if err != nil {
 			return nil, fmt.Errorf("the parts of case %q cannot be made: %w", c.ID, err)
 		}
@@ -58,7 +58,7 @@ func prepare(c Case, p Problem) (*Bench, error) {
 // poison is the call with poison of a kind around and inside of the operands that only tells (all for nil).
 func (b *Bench) poison(kind int, only func(name string) bool) Call {
 	c, p := b.Case, b.problem
-	call := p.call(c.Family.Op, c.ID, c.Kase.Phase,
+	call := p.call(c.Family.Op, c.ID, c.Scenario.Phase,
 		func(dtype string) func() float64 { return poison(dtype, kind) },
 		func(_, dtype string) func() float64 { return poison(dtype, kind) })
 	if only == nil {
@@ -206,11 +206,11 @@ func (b *Bench) relate(ctx context.Context, c Candidate, whole map[string][]floa
 	var parts []Results
 	for i, p := range b.relation.Parts {
 		id := fmt.Sprintf("%s/part-%d", b.Case.ID, i)
-		call := p.call(b.Case.Family.Op, id, b.Case.Kase.Phase, harmless(suite.Rand(id)), nil)
+		call := p.call(b.Case.Family.Op, id, b.Case.Scenario.Phase, harmless(suite.Rand(id)), nil)
 		for j, with := range b.relation.With {
 			if other := fmt.Sprintf("%s/with-%d", b.Case.ID, j); i == 0 {
 				call.BatchWith = append(call.BatchWith,
-					with.call(b.Case.Family.Op, other, b.Case.Kase.Phase, harmless(suite.Rand(other)), nil))
+					with.call(b.Case.Family.Op, other, b.Case.Scenario.Phase, harmless(suite.Rand(other)), nil))
 			}
 		}
 		reply, _, err := run(ctx, c, call)

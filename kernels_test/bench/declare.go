@@ -26,7 +26,7 @@ func (s Suite) Declare(ctx context.Context, f Family, under Candidate, rows int)
 	for _, contract := range f.Contracts {
 		tried, accepted, arithmetic := 0, true, ""
 		for _, c := range s.Cases() {
-			if c.Family.Op != f.Op || c.Contract.Name != contract.Name || tried >= max(rows, 3) || c.Kase.Relate != nil {
+			if c.Family.Op != f.Op || c.Contract.Name != contract.Name || tried >= max(rows, 3) || c.Scenario.Relate != nil {
 				continue
 			}
 			b, err := New(c)

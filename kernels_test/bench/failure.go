@@ -28,7 +28,7 @@ func (b *Bench) Failure(ctx context.Context, c Candidate, r Report, plants []Pla
 	}
 	lines := [][2]string{
 		{"claim", b.Case.Claim},
-		{"why", b.Case.Kase.Why},
+		{"why", b.Case.Scenario.Why},
 		{"got", b.got(f)},
 		{"want", b.want(f)},
 		{"shape", b.shape(f, r)},

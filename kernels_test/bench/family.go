@@ -30,7 +30,7 @@ type Family struct {
 	Contracts []numerics.Contract // sharpest first
 	Draw      func(g Gen) (Problem, error)
 	Expect    func(c Case, p Problem) ([]Expected, error)
-	Kases     []Kase
+	Scenarios []Scenario
 	// Twins neutralise one feature of a problem each, most specific first: where the candidate passes the twin, the
 	// feature is what it gets wrong.
 	Twins []Twin
@@ -49,8 +49,8 @@ type TensorDoc struct{ Name, DType, Shape, Meaning string }
 // AttrDoc describes an attribute.
 type AttrDoc struct{ Name, Meaning string }
 
-// Kase is a row of a family's table: one idea, run on every shape and under every contract named.
-type Kase struct {
+// Scenario is one idea of a family's table, run on every shape and under every contract named.
+type Scenario struct {
 	ID, Why   string
 	Phase     string   // prefill, decode, extend; empty where the operator has none
 	Catches   []string // public bugs or catalogue rows; never read by the judge
@@ -104,7 +104,7 @@ type Case struct {
 	suite.Case
 	Suite    string
 	Family   Family
-	Kase     Kase
+	Scenario Scenario
 	Shape    Shape
 	Contract numerics.Contract
 }
@@ -115,7 +115,7 @@ func (s Suite) Cases() []Case {
 	var out []Case
 	budget, _ := suite.Value("ASSAY_BUDGET")
 	for _, f := range s.Families {
-		for _, k := range f.Kases {
+		for _, k := range f.Scenarios {
 			if k.Full && budget != "full" {
 				continue
 			}
@@ -132,20 +132,20 @@ func (s Suite) Cases() []Case {
 	return out
 }
 
-func (s Suite) at(f Family, k Kase, shape Shape, c numerics.Contract) Case {
+func (s Suite) at(f Family, k Scenario, shape Shape, c numerics.Contract) Case {
 	return Case{
 		Case: suite.Case{
 			ID:      fmt.Sprintf("kernels/%s/%s/%s/%s", f.Slug, k.ID, shape.Name, c.Name),
 			Claim:   f.Claim,
 			Catches: k.Catches,
 		},
-		Suite: s.Name, Family: f, Kase: k, Shape: shape, Contract: c,
+		Suite: s.Name, Family: f, Scenario: k, Shape: shape, Contract: c,
 	}
 }
 
 // RowID is the case ID without its contract: the contracts of a row judge the same inputs.
 func (c Case) RowID() string {
-	return fmt.Sprintf("kernels/%s/%s/%s", c.Family.Slug, c.Kase.ID, c.Shape.Name)
+	return fmt.Sprintf("kernels/%s/%s/%s", c.Family.Slug, c.Scenario.ID, c.Shape.Name)
 }
 
 // gen is the generator of the case, at its beginning.
@@ -161,9 +161,9 @@ func (c Case) Problem() (Problem, error) {
 	if p.Layout == nil {
 		p.Layout = map[string]Layout{}
 	}
-	maps.Copy(p.Layout, c.Kase.Layout)
-	if c.Kase.Change != nil {
-		if err := c.Kase.Change(g, &p); err != nil {
+	maps.Copy(p.Layout, c.Scenario.Layout)
+	if c.Scenario.Change != nil {
+		if err := c.Scenario.Change(g, &p); err != nil {
 			return p, fmt.Errorf("the inputs of case %q cannot be drawn: %w", c.ID, err)
 		}
 	}

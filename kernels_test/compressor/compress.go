@@ -15,13 +15,13 @@ var compress = bench.Family{
 		g := genOf(b)
 		return g.compress(g.mixed()), nil
 	},
-	Kases: slices.Concat(valueKases(), compressKases(), compressRelations()),
+	Scenarios: slices.Concat(valueScenarios(), compressScenarios(), compressRelations()),
 }
 
-// valueKases are rows about values and gates, for both operators.
-func valueKases() []bench.Kase {
+// valueScenarios are rows about values and gates, for both operators.
+func valueScenarios() []bench.Scenario {
 	small := join(narrow(3), nano(2)[:1])
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:     "models",
 			Why:    "the sizes of nano-v4 and DeepSeek-V4-Flash, keys and indexer, several sequences",
@@ -151,8 +151,8 @@ func valueKases() []bench.Kase {
 	}
 }
 
-// compressKases are rows about lengths of whole sequences.
-func compressKases() []bench.Kase {
+// compressScenarios are rows about lengths of whole sequences.
+func compressScenarios() []bench.Scenario {
 	every := func(g gen) []int {
 		out := make([]int, g.requests)
 		for i := range out {
@@ -160,7 +160,7 @@ func compressKases() []bench.Kase {
 		}
 		return out
 	}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:     "every-remainder",
 			Why:    "sequences that end at every remainder mod ratio, in one batch",

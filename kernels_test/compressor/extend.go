@@ -15,7 +15,7 @@ var extend = bench.Family{
 		g := genOf(b)
 		return g.extend(g.steps())
 	},
-	Kases: slices.Concat(valueKases(), extendKases(), extendRelations()),
+	Scenarios: slices.Concat(valueScenarios(), extendScenarios(), extendRelations()),
 }
 
 // steps are pieces of every kind: some that complete no block, one, or several, from every kind of start.
@@ -42,11 +42,11 @@ func stepping(f func(g gen, i int) (before, n int)) func(bench.Gen, *bench.Probl
 	})
 }
 
-// extendKases are rows about where a piece begins and ends.
-func extendKases() []bench.Kase {
+// extendScenarios are rows about where a piece begins and ends.
+func extendScenarios() []bench.Scenario {
 	every := []bench.Shape{shape("narrow", 4, 6, 1, 2, 16), shape("plain", 4, 5, 0, 2, 16), shape("odd", 3, 7, 1, 2, 9)}
 	long := []bench.Shape{shape("narrow", 128, 1, 0, 1, 128), shape("nano", 32, 3, 0, 1, 32)}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:     "every-remainder",
 			Phase:  "extend",

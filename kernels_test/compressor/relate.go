@@ -188,8 +188,8 @@ var (
 	})
 )
 
-func compressRelations() []bench.Kase {
-	return []bench.Kase{
+func compressRelations() []bench.Scenario {
+	return []bench.Scenario{
 		{
 			ID:        "alone",
 			Why:       "every sequence alone gives what it gives in a batch",
@@ -214,13 +214,13 @@ func compressRelations() []bench.Kase {
 	}
 }
 
-func extendRelations() []bench.Kase {
+func extendRelations() []bench.Scenario {
 	r4 := []bench.Shape{shape("narrow", 4, 6, 1, 3, 14), shape("plain", 4, 5, 0, 3, 14), shape("odd", 3, 4, 1, 4, 12)}
 	r128 := []bench.Shape{shape("narrow", 128, 2, 0, 2, 10)}
 	from0 := stepping(func(g gen, i int) (int, int) { return 0, g.pool.Ratio*g.blocks + i%g.pool.Ratio })
 	later := stepping(func(g gen, i int) (int, int) { return g.pool.Ratio + i, g.pool.Ratio*2 + i%3 })
 	spread := between(func(_ gen, i, n int) []int { return []int{min(n, i*27+1)} })
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:        "two-chunks",
 			Phase:     "prefill",

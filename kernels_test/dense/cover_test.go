@@ -65,7 +65,7 @@ func TestSuiteIsWide(t *testing.T) {
 				m[c.Family.Op] = map[string]bool{}
 			}
 		}
-		phases[c.Family.Op][c.Kase.Phase], contracts[c.Family.Op][c.Contract.Name] = true, true
+		phases[c.Family.Op][c.Scenario.Phase], contracts[c.Family.Op][c.Contract.Name] = true, true
 	}
 	for _, op := range []string{"gqa_attention", "mla_attention"} {
 		if len(phases[op]) != 3 || len(contracts[op]) != 4 {

@@ -273,7 +273,7 @@ func form(p bench.Problem) oracle.LSEForm {
 
 // sampled are the queries of a production-size row that the oracle judges: its edges and every seventh. nil is all.
 func sampled(c bench.Case, rows int) func(int) bool {
-	if !c.Kase.Full {
+	if !c.Scenario.Full {
 		return nil
 	}
 	return func(t int) bool { return t < 2 || t >= rows-2 || t%7 == 3 }

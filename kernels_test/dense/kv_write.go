@@ -58,7 +58,7 @@ var kvWrite = bench.Family{
 			return true
 		}},
 	},
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:     "tokens",
 			Why:    "no token, one, a tile and one more, over shuffled slots with gaps, two padding tokens among them",

@@ -87,7 +87,7 @@ var mlaKVWrite = bench.Family{
 			return true
 		}},
 	},
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:     "tokens",
 			Why:    "one token, and some over shuffled slots, groups of very different sizes, one padding token",

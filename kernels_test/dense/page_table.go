@@ -42,7 +42,7 @@ var pageTable = bench.Family{
 			return true
 		}},
 	},
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID: "lengths", Why: "lengths around multiples of the page, an empty request, one without new tokens",
 			Catches: []string{

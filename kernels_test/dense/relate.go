@@ -287,10 +287,10 @@ func shared(_ bench.Gen, p *bench.Problem) error {
 }
 
 // gqaRelated: the same attention said otherwise.
-func gqaRelated() []bench.Kase {
+func gqaRelated() []bench.Scenario {
 	batch := []req{{3, 20}, {1, 9}, {4, 4}, {2, 17}}
 	long := []req{{21, 21}, {14, 30}}
-	rows := []bench.Kase{
+	rows := []bench.Scenario{
 		{
 			ID:      "batch-is-alone",
 			Why:     "each request gives what it gives alone",

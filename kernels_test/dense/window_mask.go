@@ -39,14 +39,14 @@ var windowMask = bench.Family{
 		}},
 		{Class: "strides", Name: "dense operands", Apply: dense},
 	},
-	Kases: maskKases(),
+	Scenarios: maskScenarios(),
 }
 
-// maskKases run every window from one key to more than there are, at each offset of the queries.
-func maskKases() []bench.Kase {
-	var out []bench.Kase
+// maskScenarios run every window from one key to more than there are, at each offset of the queries.
+func maskScenarios() []bench.Scenario {
+	var out []bench.Scenario
 	for left := range 6 {
-		k := bench.Kase{
+		k := bench.Scenario{
 			ID: slug("left-%d", left), Why: "this many keys before the query's own", Change: set(bench.Attrs{
 				"window_left": float64(left),
 			}), Catches: []string{m1, m2, m6},
@@ -61,24 +61,24 @@ func maskKases() []bench.Kase {
 		out = append(out, k)
 	}
 	return append(out,
-		bench.Kase{
+		bench.Scenario{
 			ID:     "no-window",
 			Why:    "causality alone",
 			Shapes: []bench.Shape{shape("mha", 0, req{5, 5}), shape("mha", 0, req{4, 9}, req{1, 7}, req{5, 2})},
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID:     "both-sides",
 			Why:    "two keys before, one behind, not causal",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
 			Change: set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0}),
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID:     "not-causal",
 			Why:    "all keys",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
 			Change: set(bench.Attrs{"causal": false}),
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID:     "strided",
 			Why:    "lengths and bounds are slices",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},

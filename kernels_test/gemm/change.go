@@ -129,10 +129,10 @@ func wide(g bench.Gen, p *bench.Problem) error {
 }
 
 // strided are rows that lay out one operand at a time with memory of nobody around it, and say the same without.
-func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Layout, order ...string) []bench.Kase {
-	var out []bench.Kase
+func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Layout, order ...string) []bench.Scenario {
+	var out []bench.Scenario
 	for _, name := range order {
-		out = append(out, bench.Kase{
+		out = append(out, bench.Scenario{
 			ID: "strided-" + slug("%s", hyphens(name)), Why: "the strides and offset of " + name + " are those of a slice of " +
 				"a wider buffer",
 			Shapes: []bench.Shape{shape}, Contracts: contracts, Layout: map[string]bench.Layout{name: layouts[name]},

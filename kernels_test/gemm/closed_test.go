@@ -61,7 +61,8 @@ func constants(p *bench.Problem) (perProduct float64) {
 func TestConstantOperands(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range gemm.Suite().Cases() {
-		if strings.HasPrefix(c.Family.Op, "quantise") || seen[c.Family.Op] || c.Shape.Dim("m") < 2 || c.Kase.Relate != nil {
+		if strings.HasPrefix(c.Family.Op, "quantise") || seen[c.Family.Op] || c.Shape.Dim("m") < 2 ||
+			c.Scenario.Relate != nil {
 			continue
 		}
 		seen[c.Family.Op] = true

@@ -29,9 +29,9 @@ func depths() []bench.Shape {
 	}
 }
 
-// denseKases are the rows that products of plain operands of any dtype have.
-func denseKases() []bench.Kase {
-	return append([]bench.Kase{
+// denseScenarios are the rows that products of plain operands of any dtype have.
+func denseScenarios() []bench.Scenario {
+	return append([]bench.Scenario{
 		{ID: "rows", Why: "no row, one, and the edges of a tile of 64", Shapes: sweep(24, 96, nil, 0, 1, 8, 32, 63, 64, 65)},
 		{
 			ID:     "columns",
@@ -116,15 +116,15 @@ var dense = bench.Family{
 	Op: opDense, Slug: "dense-gemm", Claim: denseClaim, Doc: docDense,
 	Contracts: []numerics.Contract{denseFP32, denseThree, denseTF32},
 	Draw:      drawDense, Expect: expectDense, Twins: denseTwins,
-	Kases: append(denseKases(),
-		bench.Kase{
+	Scenarios: append(denseScenarios(),
+		bench.Scenario{
 			ID:      "depth",
 			Why:     "sums of one sign: what an accumulator cuts grows with K",
 			Catches: []string{"A4 triton-lang/triton#4603"},
 			Shapes:  depths(),
 			Change:  coherent,
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID:     "tiny",
 			Why:    "elements of 1e-30, far from every other case's, and products that stay normal",
 			Shapes: sweep(16, 64, nil, 8),
@@ -137,7 +137,7 @@ var denseHalf = bench.Family{
 	Op: opBF16, Slug: "bf16-gemm", Claim: denseClaim, Doc: docBF16,
 	Contracts: []numerics.Contract{denseBF16, denseHopper},
 	Draw:      drawDense, Expect: expectDense, Twins: denseTwins,
-	Kases: append(denseKases(), bench.Kase{
+	Scenarios: append(denseScenarios(), bench.Scenario{
 		ID:     "tiny",
 		Why:    "elements of 1e-30, far from every other case's, and products that stay normal",
 		Shapes: sweep(16, 64, nil, 8),
@@ -149,22 +149,22 @@ var denseEight = bench.Family{
 	Op: opFP8, Slug: "fp8-gemm", Claim: denseClaim, Doc: docFP8,
 	Contracts: []numerics.Contract{denseFP8, fp8Hopper},
 	Draw:      drawDense, Expect: expectDense, Twins: denseTwins,
-	Kases: append(denseKases(),
-		bench.Kase{
+	Scenarios: append(denseScenarios(),
+		bench.Scenario{
 			ID: "one-large", Why: "448·448 and then 7.5·1 for the rest: 13 fraction bits keep none of the rest",
 			Catches: []string{
 				"A1 deepseek-ai/DeepGEMM#37", "A2 triton-lang/triton#2300",
 			},
 			Shapes: []bench.Shape{dims("k256", 2, 3, 256), dims("k4096", 2, 3, 4096)}, Change: smallest,
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID: "one-sign", Why: "fp8 sums of one sign: promotion to fp32 shows", Catches: []string{
 				"A1 deepseek-ai/DeepGEMM#37",
 			},
 			Shapes: []bench.Shape{dims("k1024", 8, 8, 1024, "members", 16), dims("k4096", 4, 6, 4096, "members", 16)},
 			Change: coherent,
 		},
-		bench.Kase{
+		bench.Scenario{
 			ID:     "mixed-sign",
 			Why:    "fp8 sums that cancel: an accumulator of 13 bits is beyond what rounding would do",
 			Shapes: []bench.Shape{dims("k4096", 6, 8, 4096)},

@@ -27,7 +27,7 @@ var grouped = bench.Family{
 	Op: opGrouped, Slug: "grouped-gemm", Claim: scaledClaim, Doc: docGrouped, Contracts: scaledContracts,
 	Draw: drawGrouped, Expect: expectScaled(partsGrouped),
 	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, tailTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:     "groups",
 			Why:    "uneven groups, experts without rows in front, between and behind",
@@ -92,7 +92,7 @@ var groupedN = bench.Family{
 	Twins: []bench.Twin{
 		stridesTwin, nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, accumulationTwin,
 	},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:     "groups",
 			Why:    "uneven groups, experts without rows in front, between and behind",
@@ -132,7 +132,7 @@ var masked = bench.Family{
 	Op: opMasked, Slug: "masked-gemm", Claim: scaledClaim, Doc: docMasked, Contracts: scaledContracts,
 	Draw: drawMasked, Expect: expectScaled(partsMasked),
 	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, tileTwin, sameExpertTwin, tailTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "few-rows",
 			Why:     "buffers of fewer than 64 rows",

@@ -9,7 +9,7 @@ var mxfp4 = bench.Family{
 	Op: opMXFP4, Slug: "mxfp4-gemm", Claim: scaledClaim, Doc: docMXFP4, Contracts: scaledContracts,
 	Draw: drawMXFP4, Expect: expectScaled(partsMXFP4),
 	Twins: []bench.Twin{stridesTwin, nibbleTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:        "rows",
 			Why:       "one row, and the edges of a tile of 64",
@@ -70,7 +70,7 @@ var nvfp4 = bench.Family{
 	Op: opNVFP4, Slug: "nvfp4-gemm", Claim: scaledClaim, Doc: docNVFP4, Contracts: []numerics.Contract{scaledFP32},
 	Draw: drawNVFP4, Expect: expectScaled(partsNVFP4),
 	Twins: []bench.Twin{stridesTwin, nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "one-row",
 			Phase:   "decode",

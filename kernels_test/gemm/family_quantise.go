@@ -28,7 +28,7 @@ var quantiseFP8 = bench.Family{
 	Contracts: []numerics.Contract{exactly},
 	Draw:      drawQuantFP8, Expect: expectQuantFP8,
 	Twins: []bench.Twin{stridesTwin, boundaryTwin, floorTwin, gridTwin},
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:  "gaussian",
 			Why: "every rule for the scale, groups of 128, 64 and 32, a last group that is short, and no row",
@@ -103,7 +103,7 @@ var quantiseNV = bench.Family{
 	Doc:   docQuantNV, Contracts: []numerics.Contract{exactly},
 	Draw: drawQuantNV, Expect: expectQuantNV,
 	Twins: []bench.Twin{stridesTwin, nibbleSameTwin, sameBlockTwin, gridTwin},
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{ID: "rows", Why: "one row, and the edges of tiles of 128 x 4", Shapes: sweep(0, 80, nil, 1, 33, 127, 128, 129)},
 		{
 			ID:     "columns",

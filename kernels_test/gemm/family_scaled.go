@@ -18,7 +18,7 @@ var block = bench.Family{
 	Op: opBlock, Slug: "block-fp8-gemm", Claim: scaledClaim, Doc: docBlock, Contracts: scaledContracts,
 	Draw: drawBlock, Expect: expectScaled(partsBlock),
 	Twins: []bench.Twin{stridesTwin, encodingTwin, scaleLayoutTwin, unitScaleTwin, tailTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:        "rows",
 			Why:       "no row, one, and the edges of a tile of 64",
@@ -148,7 +148,7 @@ var batched = bench.Family{
 	Contracts: []numerics.Contract{scaledFP32},
 	Draw:      drawBatched, Expect: expectScaled(partsBatched),
 	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
-	Kases: append([]bench.Kase{
+	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "batch",
 			Why:     "two batches of one row: their scales lie 128 rows apart",

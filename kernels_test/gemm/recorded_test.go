@@ -76,7 +76,7 @@ func recordedCase(t *testing.T, op, contract string, x, w bench.Tensor) bench.Ca
 			if f.Op != op || c.Name != contract {
 				continue
 			}
-			k := bench.Kase{ID: "recorded", Change: func(_ bench.Gen, p *bench.Problem) error {
+			k := bench.Scenario{ID: "recorded", Change: func(_ bench.Gen, p *bench.Problem) error {
 				p.Change("x", func(i int, _ float64) float64 { return x.Data[i] })
 				p.Change("w", func(i int, _ float64) float64 { return w.Data[i] })
 				return nil
@@ -84,7 +84,7 @@ func recordedCase(t *testing.T, op, contract string, x, w bench.Tensor) bench.Ca
 			shape := bench.S("recorded", map[string]int{
 				"m": x.Shape[0], "n": w.Shape[0], "k": x.Shape[1], "members": numerics.MinEnsemble,
 			})
-			return bench.Case{Suite: "gemm", Family: f, Kase: k, Shape: shape, Contract: c}
+			return bench.Case{Suite: "gemm", Family: f, Scenario: k, Shape: shape, Contract: c}
 		}
 	}
 	require.Fail(t, "no contract", "%s of %s", contract, op)

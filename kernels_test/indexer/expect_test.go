@@ -167,7 +167,7 @@ func TestMostStoredBytesAreCertain(t *testing.T) {
 func TestEveryOperandIsPaddedSomewhere(t *testing.T) {
 	padded, hidden, all := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range indexer.Suite().Cases() {
-		if c.Kase.Full || c.Contract.Name != "fp32" {
+		if c.Scenario.Full || c.Contract.Name != "fp32" {
 			continue
 		}
 		p, err := c.Problem()

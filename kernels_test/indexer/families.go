@@ -7,7 +7,7 @@ func raggedFamily() bench.Family {
 		Op: "indexer_logits", Slug: "indexer-logits",
 		Claim: "logits MUST lie within the contract's arithmetic of Σ_h w·relu(q·k)·ks for keys in the query's range, " +
 			"and MUST be -inf elsewhere where they are cleaned",
-		Doc: logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged, Kases: raggedKases(),
+		Doc: logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged, Scenarios: raggedScenarios(),
 		Twins: raggedTwins(),
 	}
 }
@@ -17,6 +17,7 @@ func pagedFamily() bench.Family {
 		Op: "indexer_logits_paged", Slug: "indexer-logits-paged",
 		Claim: "logits over paged keys MUST be those over the same keys in a row, whatever pages they lie on, and MUST NOT " +
 			"depend on what lies beyond a context",
-		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Kases: pagedKases(), Twins: pagedTwins(),
+		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Scenarios: pagedScenarios(),
+		Twins: pagedTwins(),
 	}
 }

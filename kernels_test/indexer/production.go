@@ -8,11 +8,11 @@ import (
 )
 
 // production is a chunk of 8,192 tokens of a long prompt over 6,912 compressed keys: 57 million logits.
-func production() bench.Kase {
+func production() bench.Scenario {
 	s := extend("nano", 8, 64, 4, 8192, 4*6912-8192)
 	s.Name = "t8192-s6912"
 	s.Dims["heads"], s.Dims["large"] = 2, 1
-	return bench.Kase{
+	return bench.Scenario{
 		ID: "production", Why: "sizes at which 32-bit offsets of logits in bytes, and grids, come close to their limits; " +
 			"two runs give equal bits", Phase: "extend",
 		Contracts: []string{"fp32-bitwise"}, Full: true, Shapes: []bench.Shape{s}, Change: repeated(2),

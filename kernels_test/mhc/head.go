@@ -12,7 +12,7 @@ var mhcHead = bench.Family{
 	Claim: "y MUST lie within what the declared contract of the mixing GEMM allows after norm, gate and collapse in " +
 		"fp32, and follow from the operands alone",
 	Draw: drawn(gen.head), Expect: expect, Doc: mhcHeadDoc, Contracts: mhcHeadContracts, Twins: mixTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: nano(0, 1, 2, 63, 64, 65, 67)},
 		{
 			ID:     "unit-scale",

@@ -8,7 +8,7 @@ var mhcPost = bench.Family{
 	Claim: "every stream MUST be post_k f + sum_j comb[j,k] X[j] within five fp32 roundings of its terms, and follow " +
 		"from the operands alone",
 	Draw: drawn(gen.post), Expect: expect, Doc: mhcPostDoc, Contracts: mhcPostContracts, Twins: postTwins,
-	Kases: fp32Only([]bench.Kase{
+	Scenarios: fp32Only([]bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: nano(0, 1, 2, 63, 64, 65, 67)},
 		{
 			ID: "unit-scale", Why: "the baseline, at every width and stream count",
@@ -92,11 +92,11 @@ var mhcPost = bench.Family{
 	}),
 }
 
-func fp32Only(kases []bench.Kase) []bench.Kase {
-	for i := range kases {
-		kases[i].Contracts = []string{"fp32"}
+func fp32Only(scenarios []bench.Scenario) []bench.Scenario {
+	for i := range scenarios {
+		scenarios[i].Contracts = []string{"fp32"}
 	}
-	return kases
+	return scenarios
 }
 
 func cyclic(g gen, p problem) error {

@@ -8,7 +8,7 @@ var mhcPre = bench.Family{
 	Claim: "y, post and comb MUST lie within what the declared contract of the mixing GEMM allows after norm, gates and " +
 		"Sinkhorn in fp32, and follow from the operands alone",
 	Draw: drawn(gen.pre), Expect: expect, Doc: mhcPreDoc, Contracts: mhcPreContracts, Twins: mixTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Catches: []string{"E6 sgl-project/sglang#39664"},
 			Shapes: nano(0, 1, 2, 63, 64, 65, 67),

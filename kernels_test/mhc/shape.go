@@ -25,7 +25,7 @@ type problem struct{ *bench.Problem }
 // change edits a problem.
 type change func(g gen, p problem) error
 
-// edit makes a kase's Change of a change.
+// edit makes a scenario's Change of a change.
 func edit(c change) func(bench.Gen, *bench.Problem) error {
 	return func(g bench.Gen, p *bench.Problem) error { return c(genOf(g), problem{p}) }
 }

@@ -33,7 +33,7 @@ func sinkhornFamily() bench.Family {
 			},
 		},
 		Contracts: contracts, Draw: drawSinkhorn, Expect: expectSinkhorn,
-		Kases: []bench.Kase{
+		Scenarios: []bench.Scenario{
 			{ID: "gaussian", Why: "logits as mixes give them", Shapes: squares(4, 0, 1, 5, 65)},
 			{
 				ID:      "dominant",

@@ -135,9 +135,9 @@ func TestLayerNormSaysItsScale(t *testing.T) {
 // The angles at position 1 MUST be the published frequencies (docs/sources.md), to the digits given.
 func TestTableAtOne(t *testing.T) {
 	for _, row := range []struct {
-		kase  string
-		pair  int
-		angle float64
+		scenario string
+		pair     int
+		angle    float64
 	}{
 		{"v4", 16, 2.265625e-3},
 		{"v4", 20, 2.96977778e-4},
@@ -147,7 +147,7 @@ func TestTableAtOne(t *testing.T) {
 		{"v32", 23, 3.33380358e-5},
 	} {
 		at := slices.IndexFunc(norm.Suite().Cases(), func(c bench.Case) bool {
-			return c.Family.Op == "rope_table" && c.Kase.ID == row.kase
+			return c.Family.Op == "rope_table" && c.Scenario.ID == row.scenario
 		})
 		c := norm.Suite().Cases()[at]
 		p, err := c.Problem()
@@ -156,7 +156,7 @@ func TestTableAtOne(t *testing.T) {
 		e, err := c.Family.Expect(c, p)
 		require.NoError(t, err)
 		got := math.Atan2(e[0].Want[32+row.pair], e[0].Want[row.pair])
-		assert.LessOrEqual(t, math.Abs(got-row.angle), 0.5e-8*row.angle, "%s pair %d is %v", row.kase, row.pair, got)
+		assert.LessOrEqual(t, math.Abs(got-row.angle), 0.5e-8*row.angle, "%s pair %d is %v", row.scenario, row.pair, got)
 	}
 }
 

@@ -13,7 +13,7 @@ var layerNorm = bench.Family{
 	Doc:       layerDoc,
 	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: must("bf16")}},
 	Draw:      drawLayer, Expect: expectLayer, Twins: layerTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{ID: "lengths", Why: "no row, one, and the edges of a tile of 64", Shapes: shapes(128, 0, 1, 63, 64, 65)},
 		{ID: "odd-width", Why: "a width that no vector divides", Shapes: shapes(131, 1, 5)},
 		{ID: "narrow", Why: "five channels, where a variance divided by D-1 is a quarter too large", Shapes: shapes(5, 4)},

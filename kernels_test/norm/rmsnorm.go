@@ -21,7 +21,7 @@ var rmsNorm = bench.Family{
 		{Name: "bf16-steps", Mid: must("bf16"), Out: must("bf16")},
 	},
 	Draw: drawRMS, Expect: expectRMS, Twins: rmsTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:        "lengths",
 			Why:       "no row, one, and the edges of a tile of 64",

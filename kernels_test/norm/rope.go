@@ -17,7 +17,7 @@ var rope = bench.Family{
 	Doc:       ropeDoc,
 	Contracts: append(append([]numerics.Contract{}, angles...), numerics.Contract{Name: "bf16-out", Out: must("bf16")}),
 	Draw:      drawRope, Expect: expectRope, Twins: ropeTwins,
-	Kases: ropeKases,
+	Scenarios: ropeScenarios,
 }
 
 // drawRope draws V4's form by default: the last channels turn, in interleaved pairs, at positions in no order.

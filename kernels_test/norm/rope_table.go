@@ -15,7 +15,7 @@ var ropeTable = bench.Family{
 	Doc:       tableDoc,
 	Contracts: angles,
 	Draw:      drawTable, Expect: expectTable, Twins: tableTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:     "lengths",
 			Why:    "no position, one, and the edges of a tile of 64",

@@ -48,7 +48,7 @@ func TestGateByTryingAll(t *testing.T) {
 	benches(t, "moe_gate", func(b *bench.Bench, p bench.Problem) {
 		a, logits := p.Attrs, p.In("logits")
 		n, k := logits.Dim(1), a.Int("top_k")
-		if n > 16 || a.Word("scoring_func") == "softmax" || b.Case.Kase.Relate != nil {
+		if n > 16 || a.Word("scoring_func") == "softmax" || b.Case.Scenario.Relate != nil {
 			return
 		}
 		bias := p.Operands["bias"].Values
@@ -234,7 +234,7 @@ func TestNearTies(t *testing.T) {
 		})
 		r, err := b.Judge(t.Context(), exchanged)
 		require.NoError(t, err)
-		if near := c.Kase.ID == "near-ties"; r.Accepted() != near {
+		if near := c.Scenario.ID == "near-ties"; r.Accepted() != near {
 			t.Errorf("%s: accepted %v, want %v (%s)", c.ID, r.Accepted(), near, r.Gate())
 		} else if !near {
 			assert.Equal(t, "selection(topk_ids)", r.Gate())

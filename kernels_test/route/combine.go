@@ -19,7 +19,7 @@ var combine = bench.Family{
 	Doc:       combineDoc,
 	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: format.BF16}},
 	Draw:      drawCombine, Expect: expectCombine, Twins: combineTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: sums(32, 4, 0, 1, 63, 64, 65)},
 		{ID: "v4-flash", Why: "V4-Flash: 6 experts and the shared one, 4096 channels", Shapes: sums(4096, 6, 1)},
 		{ID: "v32", Why: "V3.2: 8 experts, factor 2.5", Shapes: sums(1792, 8, 2), Change: set("routed_scaling", 2.5)},

@@ -19,7 +19,7 @@ var gate = bench.Family{
 		{Name: "lowest-index", Special: numerics.Rules{TieBreak: "lowest-index"}},
 		{Name: "fp32"},
 	},
-	Draw: drawGate, Expect: expectGate, Twins: gateTwins, Kases: gateKases(),
+	Draw: drawGate, Expect: expectGate, Twins: gateTwins, Scenarios: gateScenarios(),
 }
 
 // drawGate draws V4-Flash's form by default: sqrtsoftplus, a bias, no groups unless the shape has some.

@@ -14,7 +14,7 @@ var hash = bench.Family{
 	Doc:       hashDoc,
 	Contracts: []numerics.Contract{{Name: "fp32"}},
 	Draw:      drawHash, Expect: expectHash, Twins: hashTwins,
-	Kases: []bench.Kase{
+	Scenarios: []bench.Scenario{
 		{
 			ID:     "lengths",
 			Why:    "no token, one, and the edges of a tile of 64",

@@ -15,7 +15,8 @@ func attention() bench.Family {
 		Doc:       attentionDoc(),
 		Contracts: attentionContracts(),
 		Draw:      drawAttention, Expect: expectAttention, Twins: attentionTwins(),
-		Kases: slices.Concat(listKases(), valueKases(), roundingKases(), pagedKases(), relatedKases()),
+		Scenarios: slices.Concat(listScenarios(), valueScenarios(), roundingScenarios(), pagedScenarios(),
+			relatedScenarios()),
 	}
 }
 
@@ -43,10 +44,10 @@ func paged(name string, dims map[string]int) bench.Shape {
 
 type dims = map[string]int
 
-func listKases() []bench.Kase {
+func listScenarios() []bench.Scenario {
 	nano := sized("nano", nil)
 	one := func(s ...bench.Shape) []bench.Shape { return s }
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:        "lengths",
 			Why:       "lists of every length from one row on: the beginning of a sequence",
@@ -232,7 +233,7 @@ func listKases() []bench.Kase {
 	}
 }
 
-func pagedKases() []bench.Kase {
+func pagedScenarios() []bench.Scenario {
 	var edges, others, sizes []bench.Shape
 	for _, n := range []int{7, 8} {
 		edges = append(edges, paged(slug("context-%d", n), dims{"context": n}))
@@ -243,7 +244,7 @@ func pagedKases() []bench.Kase {
 	for _, s := range [][2]int{{1, 2}, {2, 53}, {61, 1}, {64, 16}} {
 		sizes = append(sizes, paged(slug("p%d-p%d", s[0], s[1]), dims{"page": s[0], "extra_page": s[1], "context": 66}))
 	}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:        "page-edges",
 			Why:       "sequences that end at the edges of a page",

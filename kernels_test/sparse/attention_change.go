@@ -124,7 +124,7 @@ func times(factors map[string]float64) func(bench.Gen, *bench.Problem) error {
 	}
 }
 
-func valueKases() []bench.Kase {
+func valueScenarios() []bench.Scenario {
 	nano, split := sized("nano", nil), sized("split", dims{"splits": 3})
 	one := func(s ...bench.Shape) []bench.Shape { return s }
 	coded := func(_ bench.Gen, p *bench.Problem) error {
@@ -134,7 +134,7 @@ func valueKases() []bench.Kase {
 		}
 		return nil
 	}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:        "index-coded",
 			Why:       "equal scores, and values that say which row they are from: the log-sum-exp is ln L",

@@ -222,7 +222,7 @@ func unshare(_ bench.Gen, p *bench.Problem) error {
 	return seal(p)
 }
 
-func relatedKases() []bench.Kase {
+func relatedScenarios() []bench.Scenario {
 	nano, pages := sized("nano", nil), paged("nano", dims{"context": 30})
 	every := map[string]bench.Layout{
 		"q": {Lead: 3, Gap: 64, Inner: 8, Tail: 900}, "kv": {Lead: 5, Gap: 16, Tail: 300}, "extra_kv": {
@@ -233,8 +233,8 @@ func relatedKases() []bench.Kase {
 		"indices": {Lead: 1, Gap: 3, Tail: 200}, "extra_indices": {Lead: 4, Gap: 1, Tail: 200},
 		"topk_length": {Lead: 2, Tail: 3}, "extra_topk_length": {Lead: 1, Tail: 5}, "attn_sink": {Lead: 2, Tail: 2},
 	}
-	strided := func(name string, layout map[string]bench.Layout, phase string, s bench.Shape) bench.Kase {
-		return bench.Kase{
+	strided := func(name string, layout map[string]bench.Layout, phase string, s bench.Shape) bench.Scenario {
+		return bench.Scenario{
 			ID:        "strides-" + name,
 			Why:       "sliced out of a wider buffer, as dense: " + name,
 			Phase:     phase,
@@ -249,8 +249,8 @@ func relatedKases() []bench.Kase {
 	}
 	related := func(id, why, phase string, contracts []string,
 		relate func(bench.Gen, bench.Problem) (bench.Relation, error), s ...bench.Shape,
-	) bench.Kase {
-		return bench.Kase{ID: id, Why: why, Phase: phase, Contracts: contracts, Shapes: s, Relate: relate}
+	) bench.Scenario {
+		return bench.Scenario{ID: id, Why: why, Phase: phase, Contracts: contracts, Shapes: s, Relate: relate}
 	}
 	var residues []bench.Shape
 	for _, n := range []int{0, 13, 14, 15, 16, 17} {
@@ -273,7 +273,7 @@ func relatedKases() []bench.Kase {
 		"block_table":       {Lead: 3, Gap: 2, Tail: 40},
 		"extra_block_table": {Lead: 1, Gap: 5, Tail: 90},
 	}
-	kases := []bench.Kase{
+	scenarios := []bench.Scenario{
 		strided("heads-outermost", map[string]bench.Layout{"q": {Lead: 4, Gap: 64, Tail: 900, Swap: true}}, "prefill", nano),
 		strided("all", every, "prefill", sized("split", dims{"splits": 2})),
 		strided("pages", map[string]bench.Layout{
@@ -307,7 +307,7 @@ func relatedKases() []bench.Kase {
 	for _, name := range slices.Sorted(maps.Keys(every)) {
 		k := strided(strings.ReplaceAll(name, "_", "-"), map[string]bench.Layout{name: every[name]}, "prefill", nano)
 		k.Contracts = onlyFP32()
-		kases = append(kases, k)
+		scenarios = append(scenarios, k)
 	}
-	return kases
+	return scenarios
 }

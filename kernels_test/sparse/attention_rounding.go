@@ -6,15 +6,15 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// roundingKases are rows of several groups. A power of two as scale changes no code but the subnormal ones, so that
+// roundingScenarios are rows of several groups. A power of two as scale changes no code but the subnormal ones, so that
 // wrong groups and wrong floors only show between sizes some thousands apart.
-func roundingKases() []bench.Kase {
+func roundingScenarios() []bench.Scenario {
 	wide := func(name string, dim, rope int) bench.Shape {
 		return sized(name, dims{"requests": 2, "extend": 1, "heads": 2, "dim": dim, "rope": rope})
 	}
 	flash := wide("d512-r64", 512, 64)
 	short, narrow := wide("d272-r64", 272, 64), wide("d160-r16", 160, 16)
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID: "rounded-groups", Why: "seven groups, and three or two and a short one, each of another size", Phase: "decode",
 			Contracts: []string{v4Later}, Shapes: []bench.Shape{flash, short, narrow},

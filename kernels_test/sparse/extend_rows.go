@@ -14,7 +14,7 @@ func extendRows() bench.Family {
 		Claim:     "every list of a chunk MUST name the selected compressed rows, then the window, then -1, entry by entry",
 		Doc:       extendRowsDoc(),
 		Contracts: []numerics.Contract{{Name: "exact"}},
-		Draw:      drawExtend, Expect: expectExtend, Twins: extendTwins(), Kases: extendKases(),
+		Draw:      drawExtend, Expect: expectExtend, Twins: extendTwins(), Scenarios: extendScenarios(),
 	}
 }
 
@@ -125,7 +125,7 @@ func expectExtend(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}, nil
 }
 
-func extendKases() []bench.Kase {
+func extendScenarios() []bench.Scenario {
 	at := func(name string, requests, context, extend, k, ratio, window, align int) bench.Shape {
 		return bench.S(name, map[string]int{
 			"requests": requests, "context": context, "extend": extend, "top_k": k, "ratio": ratio, "window": window,
@@ -139,7 +139,7 @@ func extendKases() []bench.Kase {
 	for _, n := range []int{0, 1, 6, 7, 8} {
 		edges = append(edges, at(slug("context-%d", n), 2, n, 2, 4, 4, 8, 8))
 	}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{ID: "residues", Why: "a chunk that begins at every residue of the ratio", Phase: "extend", Shapes: residues},
 		{
 			ID:     "window-edges",

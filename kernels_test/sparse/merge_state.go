@@ -16,7 +16,7 @@ func mergeState() bench.Family {
 			"and whichever state is empty",
 		Doc:       mergeStateDoc(),
 		Contracts: mergeContracts(),
-		Draw:      drawMergeState, Expect: expectMergeState, Twins: mergeTwins(), Kases: mergeStateKases(),
+		Draw:      drawMergeState, Expect: expectMergeState, Twins: mergeTwins(), Scenarios: mergeStateScenarios(),
 	}
 }
 
@@ -63,7 +63,7 @@ func mergeShape(tokens, heads, dim int) bench.Shape {
 	return bench.S(slug("t%d-h%d-d%d", tokens, heads, dim), map[string]int{"tokens": tokens, "heads": heads, "dim": dim})
 }
 
-func mergeStateKases() []bench.Kase {
+func mergeStateScenarios() []bench.Scenario {
 	set := func(values map[string]float64) func(bench.Gen, *bench.Problem) error {
 		return func(_ bench.Gen, p *bench.Problem) error {
 			for name, v := range values {
@@ -74,7 +74,7 @@ func mergeStateKases() []bench.Kase {
 	}
 	few := []string{natural, base2}
 	nano, flash := mergeShape(5, 4, 64), mergeShape(2, 4, 512)
-	kases := []bench.Kase{
+	scenarios := []bench.Scenario{
 		{
 			ID:     "unequal",
 			Why:    "weights that differ: equal ones hide a wrong base",
@@ -183,7 +183,7 @@ func mergeStateKases() []bench.Kase {
 		},
 		{ID: "alone", Why: "each query alone", Contracts: few, Shapes: []bench.Shape{nano}, Relate: statesAlone},
 	}
-	return kases
+	return scenarios
 }
 
 func twoAndEight(_ bench.Gen, p *bench.Problem) error {

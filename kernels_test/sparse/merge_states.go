@@ -14,7 +14,7 @@ func mergeStates() bench.Family {
 			"states, with the sink counted once",
 		Doc:       mergeStatesDoc(),
 		Contracts: mergeContracts(),
-		Draw:      drawMergeStates, Expect: expectMergeStates, Twins: mergeTwins(), Kases: mergeStatesKases(),
+		Draw:      drawMergeStates, Expect: expectMergeStates, Twins: mergeTwins(), Scenarios: mergeStatesScenarios(),
 	}
 }
 
@@ -76,7 +76,7 @@ func expectMergeStates(c bench.Case, p bench.Problem) ([]bench.Expected, error) 
 	return expectMerge(c, p, states, sink, []int{t, h, d})
 }
 
-func mergeStatesKases() []bench.Kase {
+func mergeStatesScenarios() []bench.Scenario {
 	shape := func(states, tokens, heads, dim int) bench.Shape {
 		return bench.S(slug("n%d-t%d-h%d-d%d", states, tokens, heads, dim), map[string]int{
 			"states": states, "tokens": tokens, "heads": heads, "dim": dim,
@@ -96,7 +96,7 @@ func mergeStatesKases() []bench.Kase {
 	}
 	few := []string{base2, combine}
 	nano := shape(4, 5, 4, 64)
-	return []bench.Kase{
+	return []bench.Scenario{
 		{
 			ID:     "many",
 			Why:    "states of different weight; queries that have fewer of them, with stale ones behind",

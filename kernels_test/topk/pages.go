@@ -12,17 +12,17 @@ var pages = bench.Family{
 	Claim: "every slot MUST hold the row of the paged cache that its chosen key lies in: the exact best keys of the " +
 		"query, ties as declared, then -1",
 	Contracts: contracts(), Draw: drawPages, Expect: expectRows, Twins: twins,
-	Kases: slices.Concat(scoreKases(true), lengthKases(true), pageKases(), relateKases(true)),
+	Scenarios: slices.Concat(scoreScenarios(true), lengthScenarios(true), pageScenarios(), relateScenarios(true)),
 }
 
-// pageKases are rows about the transform.
-func pageKases() []bench.Kase {
+// pageScenarios are rows about the transform.
+func pageScenarios() []bench.Scenario {
 	var sizes []bench.Shape
 	for _, size := range []int{1, 2, 4, 16, 64, 128, 256, 512} {
 		s := nano(6)[0].With(fmt.Sprintf("nano-p%d-t6", size), "page", size)
 		sizes = append(sizes, s)
 	}
-	return []bench.Kase{
+	return []bench.Scenario{
 		{ID: "page-size", Why: "pages of every power of two from 1 to more than the row", Contracts: open, Shapes: sizes},
 		{
 			ID:        "page-edges",

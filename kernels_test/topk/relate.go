@@ -7,10 +7,10 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// relateKases say the same rows otherwise; their scores are distinct, so that every right answer has the same sets.
-func relateKases(paged bool) []bench.Kase {
+// relateScenarios say the same rows otherwise; their scores are distinct, so that every right answer has the same sets.
+func relateScenarios(paged bool) []bench.Scenario {
 	distinct := edit(reversedBits)
-	kases := []bench.Kase{
+	scenarios := []bench.Scenario{
 		{
 			ID:     "alone",
 			Why:    "every query alone gives what it gives in a batch",
@@ -48,15 +48,15 @@ func relateKases(paged bool) []bench.Kase {
 		},
 	}
 	if paged {
-		kases = append(kases[:2:2],
-			bench.Kase{
+		scenarios = append(scenarios[:2:2],
+			bench.Scenario{
 				ID:     "shuffled-pages",
 				Why:    "the pages moved to other places",
 				Shapes: join(nano(9), flash(4)),
 				Change: distinct,
 				Relate: relatePages,
 			},
-			bench.Kase{
+			bench.Scenario{
 				ID:     "other-page-size",
 				Why:    "pages of half the size, two in place of each",
 				Shapes: join(nano(9), flash(4)),
@@ -65,10 +65,10 @@ func relateKases(paged bool) []bench.Kase {
 			},
 		)
 	}
-	for i := range kases {
-		kases[i].Contracts = open
+	for i := range scenarios {
+		scenarios[i].Contracts = open
 	}
-	return kases
+	return scenarios
 }
 
 // groups cuts T queries into launches.

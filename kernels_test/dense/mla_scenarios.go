@@ -2,8 +2,8 @@ package dense
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 
-// mlaKases: the shapes of gqaKases that concern a latent cache. IDs that both have mean the same.
-func mlaKases() []bench.Kase {
+// mlaScenarios: the shapes of gqaScenarios that concern a latent cache. IDs that both have mean the same.
+func mlaScenarios() []bench.Scenario {
 	extend := []req{{3, 20}, {8, 8}, {1, 33}, {4, 19}}
 	decode := []req{{1, 1}, {1, 15}, {1, 16}, {1, 17}, {1, 49}}
 	batch := []req{{3, 20}, {1, 9}, {4, 4}, {2, 17}}
@@ -19,7 +19,7 @@ func mlaKases() []bench.Kase {
 		"kpe_cache": {Lead: 2, Gap: 32, Inner: 48, Tail: 700}, "page_table": {Lead: 1, Gap: 3, Tail: 4},
 		"qo_indptr": {Lead: 1, Tail: 2}, "seq_lens": {Lead: 2, Tail: 3},
 	}
-	out := []bench.Kase{
+	out := []bench.Scenario{
 		{
 			ID:      "aligned",
 			Why:     "every page full and every page used: whatever is read is somebody's row",
@@ -253,7 +253,7 @@ func mlaKases() []bench.Kase {
 		},
 	}
 	for name, l := range paged {
-		out = append(out, bench.Kase{
+		out = append(out, bench.Scenario{
 			ID:        slug("strided-%s", dashed(name)),
 			Why:       slug("%s is a view into a wider buffer", name),
 			Phase:     "extend",

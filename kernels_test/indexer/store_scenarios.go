@@ -22,14 +22,14 @@ func storeFamily() bench.Family {
 		Op: "index_key_store", Slug: "index-key-store",
 		Claim: "a stored key MUST decode to within half a step of norm, rotation and transform of its row, with bytes " +
 			"equal where one value is admissible, and no other slot MUST change",
-		Doc: storeDoc, Contracts: storeContracts, Draw: drawStore, Expect: expectStore, Kases: storeKases(),
+		Doc: storeDoc, Contracts: storeContracts, Draw: drawStore, Expect: expectStore, Scenarios: storeScenarios(),
 		Twins: storeTwins(),
 	}
 }
 
-func storeKases() []bench.Kase {
+func storeScenarios() []bench.Scenario {
 	all := wayNames
-	rows := []bench.Kase{
+	rows := []bench.Scenario{
 		{ID: "models", Why: "every model's way, at positions of a long prompt", Shapes: ways(7, 8, 4000, 4, all...)},
 		{
 			ID:     "start",

@@ -6,8 +6,8 @@ func two(model string, ratio, tokens int, first ...int) []bench.Shape {
 	return []bench.Shape{ragged(model, 8, ratio, tokens, first...), ragged(model, 16, ratio, tokens, first...)}
 }
 
-func raggedKases() []bench.Kase {
-	rows := []bench.Kase{
+func raggedScenarios() []bench.Scenario {
+	rows := []bench.Scenario{
 		{
 			ID:     "lengths",
 			Why:    "sequences of a few tokens, some without a key",
@@ -162,7 +162,7 @@ func raggedKases() []bench.Kase {
 		},
 	}
 	for r := range 4 {
-		rows = append(rows, bench.Kase{
+		rows = append(rows, bench.Scenario{
 			ID: slug("chunk-residue-%d", r), Why: "queries cut at this residue of 4 against one shot", Phase: "prefill",
 			Contracts: [][]string{plainly, roughly}[r%2], Shapes: two("nano", 4, 22, r), Relate: raggedChunks(4+r, 9, 17+r),
 		})
@@ -175,7 +175,7 @@ func raggedKases() []bench.Kase {
 		{"k", bench.Layout{Gap: 16, Lead: 8, Tail: 5}},
 		{"weights", bench.Layout{Gap: 3, Lead: 1}},
 	} {
-		rows = append(rows, bench.Kase{
+		rows = append(rows, bench.Scenario{
 			ID: "padded-" + x.name, Why: "a view into a wider buffer", Phase: "prefill", Contracts: exact,
 			Shapes: two("nano", 4, 5, 40, 3),
 			Layout: map[string]bench.Layout{x.name: x.layout}, Relate: unpadded,

@@ -7,9 +7,9 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// scoreKases are rows about what is ranked, on the shapes of both families; few keeps one shape of each.
-func scoreKases(few bool) []bench.Kase {
-	kases := []bench.Kase{
+// scoreScenarios are rows about what is ranked, on the shapes of both families; few keeps one shape of each.
+func scoreScenarios(few bool) []bench.Scenario {
+	scenarios := []bench.Scenario{
 		{
 			ID:        "ascending",
 			Why:       "the best keys arrive last: whatever keeps the first ones loses them",
@@ -143,20 +143,20 @@ func scoreKases(few bool) []bench.Kase {
 		},
 	}
 	if few {
-		for i := range kases {
-			kases[i].Shapes = kases[i].Shapes[:1]
-			if len(kases[i].Contracts) == 0 {
-				kases[i].Contracts = stable
+		for i := range scenarios {
+			scenarios[i].Shapes = scenarios[i].Shapes[:1]
+			if len(scenarios[i].Contracts) == 0 {
+				scenarios[i].Contracts = stable
 			}
 		}
 	}
-	return append(kases, productionKases(few)...)
+	return append(scenarios, productionScenarios(few)...)
 }
 
-// productionKases are rows as long as those that public bugs were found on.
-func productionKases(few bool) []bench.Kase {
+// productionScenarios are rows as long as those that public bugs were found on.
+func productionScenarios(few bool) []bench.Scenario {
 	around := join(long(16384, 1), long(16448, 1))
-	kases := []bench.Kase{
+	scenarios := []bench.Scenario{
 		{
 			ID:        "coarse-bin",
 			Why:       "more keys in the coarse bin of the k-th than a stash of 2,048 or 4,096 holds, the largest last",
@@ -260,22 +260,22 @@ func productionKases(few bool) []bench.Kase {
 		},
 	}
 	if few {
-		kases = slices.DeleteFunc(kases, func(k bench.Kase) bool {
+		scenarios = slices.DeleteFunc(scenarios, func(k bench.Scenario) bool {
 			return !slices.Contains([]string{"coarse-bin", "around-capacity", "zeros-2048"}, k.ID)
 		})
-		for i := range kases {
-			kases[i].Shapes = kases[i].Shapes[len(kases[i].Shapes)-1:]
+		for i := range scenarios {
+			scenarios[i].Shapes = scenarios[i].Shapes[len(scenarios[i].Shapes)-1:]
 		}
 	}
-	return kases
+	return scenarios
 }
 
 // wide rows are visible to their end.
 var wide = lengths(func(g gen, _ int) int { return g.width })
 
-// lengthKases are rows about how many keys are visible.
-func lengthKases(few bool) []bench.Kase {
-	kases := []bench.Kase{
+// lengthScenarios are rows about how many keys are visible.
+func lengthScenarios(few bool) []bench.Scenario {
+	scenarios := []bench.Scenario{
 		{
 			ID:        "lengths",
 			Why:       "no query, one, and queries of every length from none to all",
@@ -373,12 +373,12 @@ func lengthKases(few bool) []bench.Kase {
 		},
 	}
 	if few {
-		for i := range kases {
-			kases[i].Shapes = kases[i].Shapes[:min(2, len(kases[i].Shapes))]
-			kases[i].Contracts = open
+		for i := range scenarios {
+			scenarios[i].Shapes = scenarios[i].Shapes[:min(2, len(scenarios[i].Shapes))]
+			scenarios[i].Contracts = open
 		}
 	}
-	return kases
+	return scenarios
 }
 
 // captured replays a graph that was captured when every query saw about a third of its keys.

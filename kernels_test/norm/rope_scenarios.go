@@ -32,7 +32,7 @@ var neox = set("pairing", "half")
 
 var leading = set("rotary_offset", 0.0)
 
-var ropeKases = []bench.Kase{
+var ropeScenarios = []bench.Scenario{
 	{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: small(0, 1, 63, 64, 65)},
 	{
 		ID:     "v4",

@@ -6,14 +6,14 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// gqaKases: prefill is all of a request at once, decode one query behind many keys, extend some behind some.
-func gqaKases() []bench.Kase {
+// gqaScenarios: prefill is all of a request at once, decode one query behind many keys, extend some behind some.
+func gqaScenarios() []bench.Scenario {
 	prefill := []req{{5, 5}, {17, 17}, {1, 1}, {9, 9}}
 	extend := []req{{3, 20}, {8, 8}, {1, 33}, {4, 19}}
 	decode := []req{{1, 1}, {1, 15}, {1, 16}, {1, 17}, {1, 49}}
 	full := set(bench.Attrs{"window_left": -1.0})
 	bf16 := []string{"bf16", "fp8-kv"}
-	out := []bench.Kase{
+	out := []bench.Scenario{
 		{
 			ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row, so a table taken " +
 				"for something else shows as wrong values alone", Phase: "extend",
@@ -307,7 +307,7 @@ func gqaKases() []bench.Kase {
 }
 
 // inTurn gives rows that name no contract two of them in turn, but for the first nine, which run under all.
-func inTurn(rows []bench.Kase) []bench.Kase {
+func inTurn(rows []bench.Scenario) []bench.Scenario {
 	pairs := [][]string{{"fp32", "fp8-kv"}, {"bf16", "fp8-kv"}, {"bf16-p-bf16", "fp8-kv"}, {"fp32", "bf16-p-bf16"}}
 	for i := 9; i < len(rows); i++ {
 		if rows[i].Contracts == nil {
@@ -328,7 +328,7 @@ func outlier(width, channel int, by float64) func(int, float64) float64 {
 }
 
 // gqaStrided: padding around and inside of each operand on its own, then of all.
-func gqaStrided() []bench.Kase {
+func gqaStrided() []bench.Scenario {
 	paged := map[string]bench.Layout{
 		"q": {Lead: 3, Gap: 40, Inner: 8, Tail: 9}, "k_cache": {Lead: 5, Gap: 48, Inner: 16, Tail: 700}, "v_cache": {
 			Lead:  2,
@@ -350,16 +350,16 @@ func gqaStrided() []bench.Kase {
 		"kv_indptr": {Lead: 2, Tail: 5},
 	}
 	reqs := []req{{3, 20}, {1, 9}, {4, 4}}
-	var out []bench.Kase
+	var out []bench.Scenario
 	for page, layouts := range map[int]map[string]bench.Layout{4: paged, 0: ragged} {
 		for name, l := range layouts {
-			out = append(out, bench.Kase{
+			out = append(out, bench.Scenario{
 				ID: slug("strided-%s", dashed(name)), Why: slug("%s is a view into a wider buffer", name), Phase: "extend",
 				Contracts: []string{"fp8-kv"},
 				Shapes:    []bench.Shape{shape("odd", page, reqs...)}, Layout: map[string]bench.Layout{name: l}, Relate: contiguous,
 			})
 		}
-		out = append(out, bench.Kase{
+		out = append(out, bench.Scenario{
 			ID:        "all-strided",
 			Why:       "every operand is a view into a wider buffer",
 			Phase:     "extend",
@@ -368,7 +368,7 @@ func gqaStrided() []bench.Kase {
 			Layout:    layouts,
 		})
 	}
-	out = append(out, bench.Kase{
+	out = append(out, bench.Scenario{
 		ID: "strided-head-major", Why: "queries whose heads lie outermost in memory", Phase: "extend",
 		Contracts: []string{"bf16"}, Shapes: []bench.Shape{
 			shape("odd", 4, reqs...),

@@ -38,8 +38,8 @@ var (
 // T6 and T7 are found in a second chunk; the rows that were written for them say so.
 var chunkRows = []string{"T6 ml-explore/mlx-lm#1189", "T7 brontoguana/krasis#29"}
 
-func pagedKases() []bench.Kase {
-	rows := []bench.Kase{
+func pagedScenarios() []bench.Scenario {
+	rows := []bench.Scenario{
 		{
 			ID:     "lengths",
 			Why:    "contexts of no key, one, and a page of 8 less one, full, plus one, side by side",
@@ -304,7 +304,7 @@ func pagedKases() []bench.Kase {
 		},
 	}
 	for r := range 4 {
-		rows = append(rows, bench.Kase{
+		rows = append(rows, bench.Scenario{
 			ID: slug("chunk-residue-%d", r), Why: "chunks cut at this residue of 4, and at the edge of a page, against one shot",
 			Phase: "extend", Contracts: [][]string{plainly, roughly}[r%2],
 			Shapes: eachChunk("nano", 4, 4, 26, r), Relate: chunked(5+r, 13, 16-r, 20),
@@ -314,7 +314,7 @@ func pagedKases() []bench.Kase {
 }
 
 // paddedPaged has gaps in one operand at a time, and in all.
-func paddedPaged() []bench.Kase {
+func paddedPaged() []bench.Scenario {
 	layouts := map[string]bench.Layout{
 		"q": {Lead: 5, Gap: 64, Inner: 32, Tail: 9}, "pages": {Lead: 16, Gap: 24, Tail: 40}, "weights": {
 			Lead: 2,
@@ -323,7 +323,7 @@ func paddedPaged() []bench.Kase {
 		},
 		"context-lens": {Lead: 1, Gap: 3, Tail: 2}, "block-table": {Lead: 3, Gap: 5, Tail: 4},
 	}
-	var out []bench.Kase
+	var out []bench.Scenario
 	all := map[string]bench.Layout{}
 	for _, name := range []string{"q", "pages", "weights", "context-lens", "block-table"} {
 		operand := map[string]string{"context-lens": "context_lens", "block-table": "block_table"}[name]
@@ -331,20 +331,20 @@ func paddedPaged() []bench.Kase {
 			operand = name
 		}
 		all[operand] = layouts[name]
-		out = append(out, bench.Kase{
+		out = append(out, bench.Scenario{
 			ID: "padded-" + name, Why: "a view into a wider buffer", Phase: "decode", Contracts: exact,
 			Shapes: each("nano", 8, 1, 2, 20, 3, 9),
 			Layout: map[string]bench.Layout{operand: layouts[name]}, Relate: unpadded,
 		})
 	}
-	out = append(out, bench.Kase{
+	out = append(out, bench.Scenario{
 		ID: "padded-all", Why: "every operand is a view into a wider buffer", Phase: "decode",
 		Shapes: each("nano", 8, 1, 1, 20, 3, 9), Layout: all,
-	}, bench.Kase{
+	}, bench.Scenario{
 		ID: "q-swapped", Why: "queries with their second axis outermost in memory", Phase: "decode", Contracts: exact,
 		Shapes: each("nano", 8, 1, 3, 20, 3),
 		Layout: map[string]bench.Layout{"q": {Swap: true, Lead: 2, Tail: 4}},
-	}, bench.Kase{
+	}, bench.Scenario{
 		ID: "padded-prefix-lens", Why: "a chunk's operands in wider buffers", Phase: "extend",
 		Shapes: eachChunk("nano", 8, 4, 9, 50, 22),
 		Layout: map[string]bench.Layout{"prefix_lens": {Lead: 2, Tail: 2}, "pages": {Lead: 3, Gap: 8, Tail: 1}},

@@ -22,14 +22,14 @@ func gates(e, k, groups, keep int, t ...int) []bench.Shape {
 var v32 = all(set("scoring_func", "sigmoid"), set("routed_scaling", 2.5))
 
 // grid is every scoring function, renormalised and not, with a factor and without.
-func grid() []bench.Kase {
-	var out []bench.Kase
+func grid() []bench.Scenario {
+	var out []bench.Scenario
 	for _, scoring := range []string{"sigmoid", "sqrtsoftplus", "softmax"} {
 		for _, renormalise := range []bool{true, false} {
 			for _, scaling := range []float64{1, 2.5} {
 				id := scoring + map[bool]string{true: "-renormalised", false: "-raw"}[renormalise] +
 					map[float64]string{1: "", 2.5: "-scaled"}[scaling]
-				k := bench.Kase{
+				k := bench.Scenario{
 					ID: id, Why: "flags in every combination: the factor counts on both sides of renormalise",
 					Shapes: gates(16, 4, 1, 1, 5),
 					Change: all(set("scoring_func", scoring), set("renormalise", renormalise), set("routed_scaling", scaling)),
@@ -44,9 +44,9 @@ func grid() []bench.Kase {
 	return out
 }
 
-func gateKases() []bench.Kase {
+func gateScenarios() []bench.Scenario {
 	grouped := gates(16, 3, 4, 2, 5)
-	return append(grid(), []bench.Kase{
+	return append(grid(), []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: gates(16, 4, 1, 1, 0, 1, 63, 64, 65)},
 		{ID: "nano", Why: "nano-v4's gate", Shapes: gates(4, 2, 1, 1, 6)},
 		{ID: "v4-flash", Why: "V4-Flash: 6 of 256, sqrtsoftplus, factor 1.5", Shapes: gates(256, 6, 1, 1, 6)},
