@@ -44,6 +44,9 @@ func repository(t *testing.T) Files {
 		if err != nil {
 			return err
 		}
+		if rel == ".git" && !d.IsDir() {
+			return nil // the pointer of a linked worktree
+		}
 		if d.IsDir() {
 			if skipped[rel] {
 				return filepath.SkipDir
