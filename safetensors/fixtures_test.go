@@ -88,19 +88,20 @@ func TestFixtureFiles(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	// 3 nano-v4 files, 2 x 3 shards, 3 oracle files: an empty walk would prove nothing.
-	if opened != 12 {
-		t.Errorf("opened %d fixture files, want 12", opened)
+	// 3 nano-v4 files, 2 x 3 shards, nano-flash's weights, 3 oracle files: an empty walk would prove nothing.
+	if opened != 13 {
+		t.Errorf("opened %d fixture files, want 13", opened)
 	}
 }
 
-// The three folders MUST open as checkpoints and give every tensor under both spellings.
+// The folders MUST open as checkpoints and give every tensor under both spellings.
 func TestFixtureCheckpoints(t *testing.T) {
 	for _, row := range []struct {
 		name    string
 		files   int
 		tensors int // counted in the index files and in nano-v4's header by a Python script
 	}{
+		{"nano-flash", 1, 162},
 		{"nano-v4", 1, 162},
 		{"nano-v4-mxfp4", 3, 244},
 		{"nano-v4-nvfp4", 3, 340},

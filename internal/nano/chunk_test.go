@@ -19,7 +19,7 @@ const chunkBound = 1e-9
 
 func TestEverySplitInTwoChunksEqualsOneShot(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
-	prompt := allTraces(t)[0].Prompt
+	prompt := shortPrompt(t)
 	require.Len(t, prompt, 67)
 	want := inChunks(t, m, prompt, len(prompt))
 	worst := 0.0
@@ -40,7 +40,7 @@ func TestEverySplitInTwoChunksEqualsOneShot(t *testing.T) {
 
 func TestAnyChunkSizeEqualsOneShot(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
-	prompt := allTraces(t)[1].Prompt
+	prompt := longPrompt(t)
 	require.Len(t, prompt, 391)
 	want := inChunks(t, m, prompt, len(prompt))
 	for _, size := range []int{1, 3, 4, 5, 31, 32, 33, 97} {
@@ -61,7 +61,7 @@ func TestChunkingSeesALostRemainder(t *testing.T) {
 	require.NoError(t, err)
 	exact := oracle.Reference()
 	dropped := f.Apply(exact)
-	prompt := allTraces(t)[1].Prompt
+	prompt := longPrompt(t)
 	want := inChunks(t, load(t, "nano-v4", exact), prompt, len(prompt))
 
 	// The overlap is lost for the first block of each chunk only.
@@ -81,7 +81,7 @@ func TestChunkingSeesALostRemainder(t *testing.T) {
 // A fault that shows only where a sequence goes on MUST pass in one shot, to the bit, and be seen in chunks.
 func TestResumingFaultsShow(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
-	prompt := allTraces(t)[1].Prompt[:330] // beyond the 64 keys that the indexer keeps
+	prompt := longPrompt(t)[:330] // beyond the 64 keys that the indexer keeps
 	want := inChunks(t, m, prompt, len(prompt))
 	seen := 0
 	for _, f := range faults.All() {
@@ -102,7 +102,7 @@ func TestResumingFaultsShow(t *testing.T) {
 
 func TestAFailedExtendLeavesTheStateAlone(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
-	prompt := allTraces(t)[0].Prompt
+	prompt := shortPrompt(t)
 	s := m.NewState()
 	_, err := m.Extend(context.Background(), s, prompt[:30], 1)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestAFailedExtendLeavesTheStateAlone(t *testing.T) {
 
 func TestClonesGoTheirOwnWays(t *testing.T) {
 	m := load(t, "nano-v4", oracle.Reference())
-	prompt := allTraces(t)[1].Prompt
+	prompt := longPrompt(t)
 	base := m.NewState()
 	_, err := m.Extend(context.Background(), base, prompt[:200], 1)
 	require.NoError(t, err)

@@ -2,14 +2,12 @@ package nano_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/oracle/faults"
@@ -29,16 +27,6 @@ type greedyCase struct {
 	Greedy  []int     `json:"greedy"`
 	Logprob []float64 `json:"logprob"`
 	Margin  []float64 `json:"margin"`
-}
-
-func greedyCases(t *testing.T) []greedyCase {
-	t.Helper()
-	raw, err := fixtures.FS.ReadFile("nano-v4/hf_greedy.json")
-	require.NoError(t, err)
-	var all []greedyCase
-	require.NoError(t, json.Unmarshal(raw, &all))
-	require.Len(t, all, 126)
-	return all
 }
 
 // perLength keeps n prompts of each length, spread over the depths.
@@ -61,19 +49,18 @@ func perLength(all []greedyCase, n int) []greedyCase {
 }
 
 func TestGreedyAnswersLikeHuggingFace(t *testing.T) {
-	m := load(t, "nano-v4", oracle.Reference())
-	cases := perLength(greedyCases(t), 3)
-	require.Len(t, cases, 24, "3 prompts of each of the 8 lengths")
-	checkGreedy(t, m, cases)
+	eachModel(t, func(t *testing.T, r record, m *nano.Model) { checkGreedy(t, m, r.sample(r.all(t))) })
 }
 
 // The comparison must see a fault that loses needles.
 func TestGreedyRejectsAFault(t *testing.T) {
 	f, err := faults.Lookup("compressor-overlap-dropped")
 	require.NoError(t, err)
-	m := load(t, "nano-v4", f.Apply(oracle.Reference()))
-	if problem, _ := greedyProblem(m, perLength(greedyCases(t), 1)[0]); problem == "" {
-		t.Errorf("greedy decoding passes under %s", f.Name)
+	for _, r := range records {
+		m := load(t, r.model, f.Apply(oracle.Reference()))
+		if problem, _ := greedyProblem(m, r.all(t)[0]); problem == "" {
+			t.Errorf("greedy decoding of %s passes under %s", r.model, f.Name)
+		}
 	}
 }
 

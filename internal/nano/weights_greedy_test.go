@@ -6,16 +6,27 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/assay-suite/assay/oracle"
+	"github.com/assay-suite/assay/internal/nano"
 )
 
-// All 126 recorded prompts, about a minute.
+// All recorded prompts, about two minutes.
 func TestWeightsGreedyAnswersLikeHuggingFace(t *testing.T) {
-	m := load(t, "nano-v4", oracle.Reference())
-	all := greedyCases(t)
-	for from := 0; from < len(all); from += 21 {
-		fmt.Printf("nano-v4: greedy answers against Hugging Face's, prompts %d to %d of %d\n", from+1, min(from+21, len(all)),
-			len(all))
-		checkGreedy(t, m, all[from:min(from+21, len(all))])
-	}
+	eachModel(t, func(t *testing.T, r record, m *nano.Model) {
+		all := r.all(t)
+		for from := 0; from < len(all); from += 21 {
+			to := min(from+21, len(all))
+			fmt.Printf("%s: greedy answers against Hugging Face's, prompts %d to %d of %d\n", r.model, from+1, to, len(all))
+			checkGreedy(t, m, all[from:to])
+		}
+	})
+}
+
+// The traces beyond the length from which ranking matters.
+func TestWeightsFreeRunningReproducesTheLongTraces(t *testing.T) {
+	eachModel(t, func(t *testing.T, r record, m *nano.Model) {
+		for _, tr := range r.open(t, r.long) {
+			fmt.Printf("%s: every operator's output against Hugging Face's in %s\n", r.model, tr.Name)
+			t.Run(tr.Name, func(t *testing.T) { reproduces(t, m, tr) })
+		}
+	})
 }

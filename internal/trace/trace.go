@@ -1,15 +1,18 @@
 // Package trace reads recorded forward passes: every intermediate tensor of one prompt as another
-// implementation computed it (fixtures/nano-v4/hf_trace_*.safetensors and files of the same form).
+// implementation computed it (fixtures/nano-v4/hf_trace_*.safetensors and files of the same form, gzipped or not).
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"sort"
 	"strconv"
+	"strings"
 
+	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -28,10 +31,18 @@ type tensor struct {
 	data  []float64
 }
 
+// same begins the metadata keys of a repacked trace that name a tensor which is not stored, because it equals another,
+// the key's value, bit for bit.
+const same = "same:"
+
 // Open reads a trace. It must carry the int tensor "prompt" and the metadata "length" and
-// "kept_last_positions" (0 = all).
+// "kept_last_positions" (0 = all); metadata "same:NAME" gives the tensor that NAME equals.
 func Open(fsys fs.FS, name string) (_ *Trace, err error) {
-	f, err := safetensors.OpenFS(fsys, name)
+	raw, err := fixtures.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("the trace cannot be read: %w", err)
+	}
+	f, err := safetensors.NewReader(bytes.NewReader(raw), int64(len(raw)), name)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +55,15 @@ func Open(fsys fs.FS, name string) (_ *Trace, err error) {
 			return nil, err
 		}
 		t.tensors[key] = tensor{info.Shape, data}
+	}
+	for key, other := range f.Metadata() {
+		alias, ok := strings.CutPrefix(key, same)
+		if !ok {
+			continue
+		}
+		if t.tensors[alias], ok = t.tensors[other]; !ok {
+			return nil, fmt.Errorf("%s: metadata says that tensor %q equals %q, which the file does not have", name, alias, other)
+		}
 	}
 	if t.Length, err = metaInt(f, "length"); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
