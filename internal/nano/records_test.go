@@ -116,14 +116,6 @@ func ratioOf(c nano.Config, name string) int {
 	return c.Ratios[layer]
 }
 
-// eachModel runs body for each of the shipped models.
-func eachModel(t *testing.T, body func(t *testing.T, r record, m *nano.Model)) {
-	for _, r := range records {
-		m := load(t, r.model, oracle.Reference())
-		t.Run(r.model, func(t *testing.T) { body(t, r, m) })
-	}
-}
-
 // The traces of one model MUST be told from those of the other.
 func TestTracesKnowTheirModel(t *testing.T) {
 	for _, r := range records {
@@ -139,5 +131,12 @@ func TestTracesKnowTheirModel(t *testing.T) {
 }
 
 // shortPrompt and longPrompt are nano-v4's two, of 67 and 391 tokens.
-func shortPrompt(t *testing.T) []int { return records[0].open(t, records[0].traces)[0].Prompt }
-func longPrompt(t *testing.T) []int  { return records[0].open(t, records[0].traces)[1].Prompt }
+func shortPrompt(t *testing.T) []int {
+	t.Helper()
+	return records[0].open(t, records[0].traces)[0].Prompt
+}
+
+func longPrompt(t *testing.T) []int {
+	t.Helper()
+	return records[0].open(t, records[0].traces)[1].Prompt
+}

@@ -22,11 +22,14 @@ const (
 )
 
 func TestFreeRunningReproducesTheTraces(t *testing.T) {
-	eachModel(t, func(t *testing.T, r record, m *nano.Model) {
-		for _, tr := range append(r.open(t, r.traces), r.foreign(t, m.Config)...) {
-			t.Run(tr.Name, func(t *testing.T) { reproduces(t, m, tr) })
-		}
-	})
+	for _, r := range records {
+		t.Run(r.model, func(t *testing.T) {
+			m := load(t, r.model, oracle.Reference())
+			for _, tr := range append(r.open(t, r.traces), r.foreign(t, m.Config)...) {
+				t.Run(tr.Name, func(t *testing.T) { reproduces(t, m, tr) })
+			}
+		})
+	}
 }
 
 func reproduces(t *testing.T, m *nano.Model, tr *trace.Trace) {
@@ -44,30 +47,33 @@ func reproduces(t *testing.T, m *nano.Model, tr *trace.Trace) {
 
 // A comparison that no fault can fail proves nothing: each of these must leave its mark.
 func TestFreeRunningRejectsFaults(t *testing.T) {
-	eachModel(t, func(t *testing.T, r record, m *nano.Model) {
-		traces, long := r.open(t, r.traces), r.open(t, r.long)
-		for _, f := range faults.All() {
-			// hc-eps-missing shifts tensors by 1e-6, below fp32 noise: the closed forms in oracle see it.
-			if f.Name == "hc-eps-missing" || f.Resumes {
-				continue // one that resumes is held against one-shot in TestResumingFaultsShow
+	for _, r := range records {
+		t.Run(r.model, func(t *testing.T) {
+			m := load(t, r.model, oracle.Reference())
+			traces, long := r.open(t, r.traces), r.open(t, r.long)
+			for _, f := range faults.All() {
+				// hc-eps-missing shifts tensors by 1e-6, below fp32 noise: the closed forms in oracle see it.
+				if f.Name == "hc-eps-missing" || f.Resumes {
+					continue // one that resumes is held against one-shot in TestResumingFaultsShow
+				}
+				t.Run(f.Name, func(t *testing.T) {
+					faulty := m.With(f.Apply(oracle.Reference()))
+					// The shortest trace is cheap and shows most of them; selection and far rows need a long one.
+					for _, tr := range traces {
+						if len(compare(t, faulty, tr).failures) > 0 {
+							return
+						}
+					}
+					for _, tr := range long {
+						if logitsOff(t, faulty, tr) > logitsBound {
+							return
+						}
+					}
+					t.Errorf("the trace comparison passes under %s (%s)", f.Name, f.Effect)
+				})
 			}
-			t.Run(f.Name, func(t *testing.T) {
-				faulty := m.With(f.Apply(oracle.Reference()))
-				// The shortest trace is cheap and shows most of them; selection and far rows need a long one.
-				for _, tr := range traces {
-					if len(compare(t, faulty, tr).failures) > 0 {
-						return
-					}
-				}
-				for _, tr := range long {
-					if logitsOff(t, faulty, tr) > logitsBound {
-						return
-					}
-				}
-				t.Errorf("the trace comparison passes under %s (%s)", f.Name, f.Effect)
-			})
-		}
-	})
+		})
+	}
 }
 
 // logitsOff is how far the logits of a trace's last positions are from the recorded ones; nothing else is looked at.

@@ -56,13 +56,13 @@ func Open(fsys fs.FS, name string) (_ *Trace, err error) {
 		}
 		t.tensors[key] = tensor{info.Shape, data}
 	}
-	for key, other := range f.Metadata() {
+	for key, twin := range f.Metadata() {
 		alias, ok := strings.CutPrefix(key, same)
 		if !ok {
 			continue
 		}
-		if t.tensors[alias], ok = t.tensors[other]; !ok {
-			return nil, fmt.Errorf("%s: metadata says that tensor %q equals %q, which the file does not have", name, alias, other)
+		if t.tensors[alias], ok = t.tensors[twin]; !ok {
+			return nil, fmt.Errorf("%s: metadata says that %q equals %q, which the file does not have", name, alias, twin)
 		}
 	}
 	if t.Length, err = metaInt(f, "length"); err != nil {
