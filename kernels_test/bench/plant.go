@@ -3,7 +3,46 @@ package bench
 import (
 	"context"
 	"math"
+
+	"github.com/assay-suite/assay/oracle/faults"
 )
+
+// Builder makes the candidate of a plant or a suite for a declared contract.
+type Builder func(contract string) (Candidate, error)
+
+// Always builds one candidate of kernels, by operator, whatever contract is declared.
+func Always(name string, kernels map[string]Kernel) Builder {
+	return func(string) (Candidate, error) { return FromKernels(name, kernels), nil }
+}
+
+// Before builds candidates that see a changed call; see the function Before.
+func (b Builder) Before(f func(c *Call)) Builder {
+	return func(contract string) (Candidate, error) {
+		c, err := b(contract)
+		return Before(c, f), err
+	}
+}
+
+// After builds candidates whose outputs f edits; see the function After.
+func (b Builder) After(f func(c Call, r *Reply)) Builder {
+	return func(contract string) (Candidate, error) {
+		c, err := b(contract)
+		return After(c, f), err
+	}
+}
+
+// RowPlant is the plant of a row of the catalogue, which gives its words, on operators.
+func RowPlant(row faults.Row, on []string, build func(contract string) (Candidate, error)) Plant {
+	return Plant{
+		Name: row.Slug, Effect: row.Effect, Origin: row.Origin, Row: row.ID, Class: row.Class, On: on, Build: build,
+	}
+}
+
+// Under is the plant, run under the cases of some contracts only.
+func (p Plant) Under(contracts ...string) Plant {
+	p.Declared = contracts
+	return p
+}
 
 // wrapped changes what a candidate reads or what it has written.
 type wrapped struct {
@@ -37,6 +76,26 @@ func StrideIgnored(operand string) func(c *Call) {
 		if v, ok := c.Views[operand]; ok {
 			v.Strides = contiguous(v.Shape)
 			c.Views[operand] = v
+		}
+	}
+}
+
+// OffsetIgnored reads an operand from the start of its storage.
+func OffsetIgnored(operand string) func(c *Call) {
+	return func(c *Call) {
+		if v, ok := c.Views[operand]; ok {
+			v.Offset = 0
+			c.Views[operand] = v
+		}
+	}
+}
+
+// StaleCapture reads an operand where it lay when the graph was captured.
+func StaleCapture(operand string) func(c *Call) {
+	return func(c *Call) {
+		if c.CaptureWith != nil {
+			s := c.Views[operand].Storage
+			c.Storage[s] = c.CaptureWith.Storage[s]
 		}
 	}
 }

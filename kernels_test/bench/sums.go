@@ -1,6 +1,10 @@
 package bench
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/numerics/format"
+)
 
 // Summing adds fp32 values in some order.
 type Summing func(v []float32) float32
@@ -31,6 +35,22 @@ func Pairwise(v []float32) float32 {
 	return Pairwise(v[:len(v)/2]) + Pairwise(v[len(v)/2:])
 }
 
+// Tree adds the upper half onto the lower one, element by element, until one is left: a reduction over threads.
+func Tree(v []float32) float32 {
+	if len(v) == 0 {
+		return 0
+	}
+	acc := slices.Clone(v)
+	for n := len(acc); n > 1; {
+		half := (n + 1) / 2
+		for i := range n - half {
+			acc[i] += acc[half+i]
+		}
+		n = half
+	}
+	return acc[0]
+}
+
 // Lanes has n accumulators, the i-th for every n-th value from i on, added in the order of over.
 func Lanes(n int, over Summing) Summing {
 	return func(v []float32) float32 {
@@ -39,6 +59,17 @@ func Lanes(n int, over Summing) Summing {
 			acc[i%n] += x
 		}
 		return over(acc)
+	}
+}
+
+// Blocks adds n values by themselves in the order of inside, then onto the sum.
+func Blocks(n int, inside Summing) Summing {
+	return func(v []float32) float32 {
+		var s float32
+		for lo := 0; lo < len(v); lo += n {
+			s += inside(v[lo:min(lo+n, len(v))])
+		}
+		return s
 	}
 }
 
@@ -51,5 +82,5 @@ func Wide(v []float32) float32 {
 	return float32(s)
 }
 
-// AsBF16 rounds to bf16.
-func AsBF16(v float32) float32 { return float32(Round(BF16, float64(v))) }
+// AsBF16 rounds to bf16, to nearest even; beyond its range to infinity.
+func AsBF16(v float32) float32 { return format.DecodeBF16(format.EncodeBF16(v)) }

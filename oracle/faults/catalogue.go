@@ -23,12 +23,12 @@ type Row struct {
 // ByRow finds a row by its letter code. An unknown one is an error, so that a plant cannot claim a row that is not
 // there.
 func ByRow(id string) (Row, error) {
-	for _, r := range rows {
+	for _, r := range Catalogue() {
 		if r.ID == id {
 			return r, nil
 		}
 	}
-	return Row{}, fmt.Errorf("no row of the fault catalogue is called %q (oracle/faults/catalogue_rows.go)", id)
+	return Row{}, fmt.Errorf("no row of the fault catalogue is called %q (oracle/faults/rows_*.go)", id)
 }
 
 // Classes are the answers that a diagnosis can give, with what each means.
