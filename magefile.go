@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Default is the main job on the embedded server.
@@ -121,8 +122,8 @@ func Update(ctx context.Context) error {
 
 // Serve starts nano-v4 behind an OpenAI-compatible endpoint on 127.0.0.1:8088; -fault=NAME puts a fault into it.
 func Serve(ctx context.Context, fault, addr *string) error {
-	bin := filepath.Join("bin", "nanoserve")
-	if err := run(ctx, "go", "build", "-o", bin, "./cmd/nanoserve"); err != nil {
+	bin, err := compile(ctx, "nanoserve", "./cmd/nanoserve", "build")
+	if err != nil {
 		return err
 	}
 	var args []string
@@ -131,10 +132,6 @@ func Serve(ctx context.Context, fault, addr *string) error {
 	}
 	if addr != nil {
 		args = append(args, "-addr="+*addr)
-	}
-	bin, err := filepath.Abs(bin)
-	if err != nil {
-		return err
 	}
 	code, err := exitCode(command(ctx, bin, args...))
 	if err != nil || code == 0 {
@@ -246,28 +243,60 @@ func build(ctx context.Context, pkg, tags string) (string, error) {
 	if tags != "" {
 		name += "-" + strings.ReplaceAll(tags, ",", "-")
 	}
-	bin, err := filepath.Abs(filepath.Join("bin", name+".test"))
+	return compile(ctx, name+".test", pkg, "test", "-c", "-tags", tags)
+}
+
+// compile runs go with args to make bin/name of pkg, and returns its path. Another start in this checkout may be making
+// or running the same file: it is made under a name of its own and renamed. A link to what is there lets go see that
+// nothing has changed.
+func compile(ctx context.Context, name, pkg string, args ...string) (bin string, err error) {
+	if bin, err = filepath.Abs(filepath.Join("bin", name)); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll("bin", 0o755); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("bin", ".build-*")
 	if err != nil {
 		return "", err
 	}
-	return bin, run(ctx, "go", "test", "-c", "-tags", tags, "-o", bin, pkg)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	made := filepath.Join(dir, name)
+	_ = os.Link(bin, made) // without it go only does more
+	if err := run(ctx, "go", append(args, "-o", made, pkg)...); err != nil {
+		return "", err
+	}
+	return bin, os.Rename(made, bin)
 }
 
-// command is a child on this terminal. It is not bound to ctx: at an interrupt the terminal tells the child itself,
-// which then says its verdict.
+// command is a child on this terminal. It is not bound to ctx: signals reach the child, which then says its verdict.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd
 }
 
-// exitCode runs a child to its end; the error says that it could not be started.
+// exitCode runs a child to its end, -1 where a signal killed it; the error says that it could not be started.
 func exitCode(cmd *exec.Cmd) (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	// From here on an interrupt is the child's business. Ignored only after the start, or the child would inherit it.
+	// From here on a signal is the child's business. Interrupts, of which a terminal tells it itself, are ignored only
+	// after the start, or the child would inherit that.
 	signal.Ignore(os.Interrupt)
+	defer signal.Reset(os.Interrupt)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	defer signal.Stop(ended)
+	waited := make(chan struct{})
+	defer close(waited)
+	go func() {
+		select {
+		case s := <-ended:
+			_ = cmd.Process.Signal(s) // fails only when it has ended
+		case <-waited:
+		}
+	}()
 	err := cmd.Wait()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
 		return 0, err
@@ -276,7 +305,11 @@ func exitCode(cmd *exec.Cmd) (int, error) {
 }
 
 func run(ctx context.Context, name string, args ...string) error {
-	if err := command(ctx, name, args...).Run(); err != nil {
+	code, err := exitCode(command(ctx, name, args...))
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit status %d", code)
+	}
+	if err != nil {
 		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	return nil
