@@ -58,7 +58,7 @@ func write(t *testing.T, family, model string, p fidelity.Plan, obs []fidelity.O
 		Source: "float64 engine: TestRepeats wants two runs equal to the bit",
 	})
 	require.NoError(t, err)
-	name, err := golden.Record(family, golden.Doc{Provenance: provenance(t, model), Cases: cases})
+	name, err := golden.Record(t, family, golden.Doc{Provenance: provenance(t, model), Cases: cases})
 	require.NoError(t, err)
 	t.Logf("golden %s recorded", name)
 }

@@ -135,7 +135,7 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 		prov.Notes = "recorded although the internal controls said: " + d.Judgement.Controls.Text
 		caution += "; caution: " + d.Judgement.Controls.Text
 	}
-	name, err := golden.Record(fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{
+	name, err := golden.Record(t, fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{
 		Provenance: prov,
 		Cases:      cases,
 	})

@@ -12,6 +12,38 @@ import (
 	"strings"
 )
 
+// comparison is what goldie asks: are the values of a run equal to the expected ones by the family's rules, and if not,
+// what is to be said.
+type comparison struct {
+	family, name string // name is that of the golden file
+	rules        Rules
+	commands     string
+
+	got, want  *File
+	violations []violation
+	err        error // a golden file that cannot be read is not equal
+}
+
+// equal is a goldie.EqualFn on encoded golden files.
+func (c *comparison) equal(actual, expected []byte) bool {
+	if c.got, c.err = decode(c.name, c.family, actual); c.err == nil {
+		c.want, c.err = decode(c.name, c.family, expected)
+	}
+	if c.err != nil {
+		return false
+	}
+	c.violations = compareCases(c.got.Cases, c.want.Cases, c.rules)
+	return len(c.violations) == 0
+}
+
+// diff is a goldie.DiffFn: it says what equal has found.
+func (c *comparison) diff(string, string) string {
+	if c.err != nil {
+		return c.err.Error()
+	}
+	return diffText(c.family, c.violations, len(c.got.Cases)) + c.commands
+}
+
 // violation is one value that its rule refuses.
 type violation struct {
 	caseID, path string

@@ -1,8 +1,9 @@
 // Package golden compares what a test computed with a committed expectation and, when asked, rewrites the expectation.
 //
-// It wraps github.com/sebdah/goldie/v2 (naming, flags, assertion) and adds what a numerical suite needs: one file per
-// family keyed by case ID, a provenance block without which nothing is written, comparison of every number by a named
-// rule with a derivation, and a failure text that lists only what was violated and the commands to act on it.
+// It is github.com/sebdah/goldie/v2 (naming, flags, assertion, writing) with an equality, a diff and a merge for
+// numerical suites: one file per family keyed by case ID, a provenance block without which nothing is written, every
+// number compared by a named rule with a derivation, and a failure text of what was violated and the commands to act on
+// it.
 //
 // What it does not claim: that an expectation is right. A golden says what was once measured, by what, from what; the
 // oracle tests say whether that was correct.

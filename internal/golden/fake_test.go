@@ -1,9 +1,11 @@
 package golden
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,11 +39,12 @@ func canon(t *testing.T, c map[string]any) map[string]any {
 }
 
 // assertOn runs one assertion against dir, as outside of CI.
-func assertOn(t *testing.T, dir string, updating bool, d Doc, rules Rules) *fake {
+func assertOn(t *testing.T, dir string, on bool, d Doc, rules Rules) *fake {
 	t.Helper()
 	t.Setenv("CI", "")
+	updating(t, on)
 	f := &fake{TB: t}
-	assertIn(f, folder(dir), updating, "numerics/demo", d, rules)
+	assertIn(f, folder(dir), "numerics/demo", d, rules)
 	return f
 }
 
@@ -50,4 +53,12 @@ func goldenBytes(t *testing.T, dir string) string {
 	raw, err := os.ReadFile(filepath.Join(dir, "numerics", "demo.json"))
 	require.NoError(t, err)
 	return string(raw)
+}
+
+// updating sets -update to on, until the test ends.
+func updating(t *testing.T, on bool) {
+	t.Helper()
+	before := strconv.FormatBool(Updating())
+	require.NoError(t, flag.Set("update", strconv.FormatBool(on)))
+	t.Cleanup(func() { require.NoError(t, flag.Set("update", before)) })
 }

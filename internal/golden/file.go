@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -27,8 +25,8 @@ type File struct {
 // validFamily reports why family cannot be a path below the goldens folder.
 func validFamily(family string) error { return suite.ValidPath("golden family", family) }
 
-// decode parses a golden file; name is used in errors.
-func decode(name string, raw []byte) (*File, error) {
+// decode parses the golden file of a family; name is used in errors.
+func decode(name, family string, raw []byte) (*File, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	dec.DisallowUnknownFields()
@@ -42,6 +40,9 @@ func decode(name string, raw []byte) (*File, error) {
 	}
 	if f.Version != version {
 		return nil, fmt.Errorf("golden file %s has schema version %d and this build reads %d", name, f.Version, version)
+	}
+	if f.Family != family {
+		return nil, fmt.Errorf("golden file %s says it is the family %q: it was moved by hand", name, f.Family)
 	}
 	return &f, nil
 }
@@ -83,55 +84,30 @@ func canonical(cases map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// writeFile writes raw to name through a temporary file in the same folder and a rename.
-func writeFile(name string, raw []byte) (err error) {
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("golden folder %s cannot be made: %w", dir, err)
-	}
-	tmp, err := os.CreateTemp(dir, ".golden-*")
-	if err != nil {
-		return fmt.Errorf("golden file %s cannot be written: %w", name, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("golden file %s cannot be written: %w", name, err), os.Remove(tmp.Name()))
-		}
-	}()
-	if _, err = tmp.Write(raw); err != nil {
-		return errors.Join(err, tmp.Close())
-	}
-	if err = tmp.Chmod(0o644); err != nil {
-		return errors.Join(err, tmp.Close())
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
-}
-
 // load reads a family from the first of the roots that has it, with the name it was read from.
 func load(roots []root, family string) (*File, string, error) {
-	if err := validFamily(family); err != nil {
+	r, raw, err := read(roots, family)
+	if err != nil {
 		return nil, "", err
+	}
+	name := r.name + "/" + family + ".json"
+	f, err := decode(name, family, raw)
+	return f, name, err
+}
+
+// read returns the bytes of a family and the first of the roots that has it.
+func read(roots []root, family string) (root, []byte, error) {
+	if err := validFamily(family); err != nil {
+		return root{}, nil, err
 	}
 	for _, r := range roots {
 		raw, err := fs.ReadFile(r.fsys, family+".json")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		switch {
+		case err == nil:
+			return r, raw, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return r, nil, fmt.Errorf("golden %q cannot be read from %s: %w", family, r.name, err)
 		}
-		if err != nil {
-			return nil, "", fmt.Errorf("golden %q cannot be read from %s: %w", family, r.name, err)
-		}
-		name := r.name + "/" + family + ".json"
-		f, err := decode(name, raw)
-		if err != nil {
-			return nil, "", err
-		}
-		if f.Family != family {
-			return nil, "", fmt.Errorf("golden file %s says it is the family %q: it was moved by hand", name, f.Family)
-		}
-		return f, name, nil
 	}
-	return nil, "", fmt.Errorf("golden %q does not exist in %s: %w", family, rootNames(roots), fs.ErrNotExist)
+	return root{}, nil, fmt.Errorf("golden %q does not exist in %s: %w", family, rootNames(roots), fs.ErrNotExist)
 }

@@ -27,12 +27,7 @@ func Assert(t testing.TB, family string, doc Doc, rules Rules) {
 		t.Error(err)
 		return
 	}
-	got, err := canonical(doc.Cases)
-	if err != nil {
-		t.Errorf("golden %q: %v", family, err)
-		return
-	}
-	if len(got) == 0 {
+	if len(doc.Cases) == 0 {
 		t.Errorf("golden %q: the test computed no case, so nothing was compared", family)
 		return
 	}
@@ -41,80 +36,36 @@ func Assert(t testing.TB, family string, doc Doc, rules Rules) {
 		t.Error(err)
 		return
 	}
-	assertIn(t, roots, Updating(), family, Doc{doc.Provenance, got}, rules)
+	assertIn(t, roots, family, doc, rules)
 }
 
-// assertIn is Assert on given roots with canonical cases.
-func assertIn(t testing.TB, roots []root, updating bool, family string, doc Doc, rules Rules) {
+// assertIn is Assert on given roots.
+func assertIn(t testing.TB, roots []root, family string, doc Doc, rules Rules) {
 	t.Helper()
-	file, name, err := load(roots, family)
-	missing := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case err != nil && !missing:
-		t.Error(err)
-		return
-	case missing && !updating:
-		t.Errorf("%v\n%s", err, commands(t))
-		return
-	case missing:
-		file = &File{Cases: map[string]any{}}
-	}
-	violations := compareCases(doc.Cases, file.Cases, rules)
-	if len(violations) == 0 {
-		return
-	}
-	if updating {
-		rewrite(t, roots, family, doc, violations)
-		return
-	}
-	report(t, roots, family, name, doc, diffText(family, violations, len(doc.Cases))+commands(t))
-}
-
-// rewrite replaces the violated cases, and only those, so that noise within tolerance never churns a file.
-func rewrite(t testing.TB, roots []root, family string, doc Doc, violations []violation) {
-	t.Helper()
-	renewed := map[string]any{}
-	for _, v := range violations {
-		renewed[v.caseID] = doc.Cases[v.caseID]
-	}
-	// What this run computed and found within tolerance may take this run's provenance: its old value stands for both.
-	held, _, err := load(roots, family)
-	if err == nil {
-		for id := range doc.Cases {
-			if _, ok := renewed[id]; !ok {
-				renewed[id] = held.Cases[id]
-			}
-		}
-	}
-	name, err := merge(roots, family, doc.Provenance, renewed, nil)
+	actual, err := encode(&File{version, family, doc.Provenance, doc.Cases})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	t.Logf("golden %s updated: %d values", name, len(violations))
-}
-
-// report fails t. A family in a folder goes through goldie's own assertion; the built-in copy has no path to give it.
-func report(t testing.TB, roots []root, family, name string, doc Doc, text string) {
-	t.Helper()
-	for _, r := range roots {
-		if r.dir == "" || r.name+"/"+family+".json" != name || Updating() {
-			continue
-		}
-		raw, err := encode(&File{version, family, doc.Provenance, doc.Cases})
+	r, expected, err := read(roots, family)
+	missing := errors.Is(err, fs.ErrNotExist)
+	c := &comparison{family: family, name: r.name + "/" + family + ".json", rules: rules, commands: commands(t)}
+	switch {
+	case err != nil && !missing:
+		t.Error(err)
+	case Updating():
+		c.update(t, roots, actual, expected)
+	case missing:
+		t.Errorf("%v\n%s", err, c.commands)
+	default:
+		dir, err := r.onDisk(t, family, expected)
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		goldie.New(t,
-			goldie.WithFixtureDir(r.dir),
-			goldie.WithNameSuffix(".json"),
-			goldie.WithEqualFn(func(_, _ []byte) bool { return false }),
-			goldie.WithDiffFn(func(_, _ string) string { return text }),
-		).Assert(t, family, raw)
-		return
+		goldie.New(t, goldie.WithFixtureDir(dir), goldie.WithNameSuffix(".json"),
+			goldie.WithEqualFn(c.equal), goldie.WithDiffFn(c.diff)).Assert(t, family, actual)
 	}
-	t.Error(text)
 }
 
 // commands returns the two lines that a failure ends with.
@@ -136,7 +87,8 @@ func Read(family string) (*File, error) {
 
 // Record writes cases into a family whatever stood there, and returns the file's name: for recording a live server,
 // where -update has already been asked for. Cases that doc does not name keep their values.
-func Record(family string, doc Doc) (string, error) {
+func Record(t testing.TB, family string, doc Doc) (string, error) {
+	t.Helper()
 	roots, err := findRoots()
 	if err != nil {
 		return "", err
@@ -145,5 +97,5 @@ func Record(family string, doc Doc) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("golden %q: %w", family, err)
 	}
-	return merge(roots, family, doc.Provenance, cases, nil)
+	return merge(t, roots, family, doc.Provenance, cases, nil)
 }

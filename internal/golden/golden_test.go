@@ -1,11 +1,13 @@
 package golden
 
 import (
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -104,7 +106,7 @@ func TestUpdateIsRefused(t *testing.T) {
 	t.Run("in CI", func(t *testing.T) {
 		t.Setenv("CI", "true")
 		dir := t.TempDir()
-		_, err := merge(folder(dir), "numerics/demo", prov(), map[string]any{"a": 1}, nil)
+		_, err := merge(t, folder(dir), "numerics/demo", prov(), map[string]any{"a": 1}, nil)
 		require.ErrorContains(t, err, `CI="true"`)
 		assert.NoDirExists(t, filepath.Join(dir, "numerics"))
 	})
@@ -112,25 +114,25 @@ func TestUpdateIsRefused(t *testing.T) {
 		t.Setenv("CI", "true")
 		*inCI = true
 		defer func() { *inCI = false }()
-		_, err := merge(folder(t.TempDir()), "numerics/demo", prov(), map[string]any{"a": 1}, nil)
+		_, err := merge(t, folder(t.TempDir()), "numerics/demo", prov(), map[string]any{"a": 1}, nil)
 		require.NoError(t, err)
 	})
 	t.Run("without provenance", func(t *testing.T) {
 		t.Setenv("CI", "")
 		p := prov()
 		p.Seed, p.Source = "", " "
-		_, err := merge(folder(t.TempDir()), "numerics/demo", p, map[string]any{"a": 1}, nil)
+		_, err := merge(t, folder(t.TempDir()), "numerics/demo", p, map[string]any{"a": 1}, nil)
 		require.ErrorContains(t, err, `"seed"`)
 		require.ErrorContains(t, err, `"source"`)
 	})
 	t.Run("without a model in the fidelity pillar", func(t *testing.T) {
 		t.Setenv("CI", "")
-		_, err := merge(folder(t.TempDir()), "fidelity/nano-v4/fp32", prov(), map[string]any{"a": 1}, nil)
+		_, err := merge(t, folder(t.TempDir()), "fidelity/nano-v4/fp32", prov(), map[string]any{"a": 1}, nil)
 		require.ErrorContains(t, err, `"model"`)
 	})
 	t.Run("away from the source tree", func(t *testing.T) {
 		t.Setenv("CI", "")
-		_, err := merge([]root{{"the goldens built into this binary", "", os.DirFS(t.TempDir())}}, "numerics/demo", prov(),
+		_, err := merge(t, []root{{"the goldens built into this binary", "", os.DirFS(t.TempDir())}}, "numerics/demo", prov(),
 			map[string]any{"a": 1}, nil)
 		require.ErrorContains(t, err, "set ASSAY_GOLDENS")
 	})
@@ -159,17 +161,21 @@ func TestOrphans(t *testing.T) {
 	assertOn(t, dir, true, doc(t, map[string]any{"a": 1, "gone": 2}), Rules{})
 
 	f := &fake{TB: t}
-	orphansIn(f, folder(dir), false, "numerics/demo", []string{"a", "gone", "new"})
+	updating(t, false)
+	orphansIn(f, folder(dir), "numerics/demo", []string{"a", "gone", "new"})
 	require.Empty(t, f.errors, "every case claimed")
-	orphansIn(f, folder(dir), false, "numerics/other", []string{"a"})
+	updating(t, false)
+	orphansIn(f, folder(dir), "numerics/other", []string{"a"})
 	require.Empty(t, f.errors, "no file")
 
-	orphansIn(f, folder(dir), false, "numerics/demo", []string{"a"})
+	updating(t, false)
+	orphansIn(f, folder(dir), "numerics/demo", []string{"a"})
 	require.Len(t, f.errors, 1)
 	assert.Contains(t, f.text(), "no registered case claims: gone")
 
 	f = &fake{TB: t}
-	orphansIn(f, folder(dir), true, "numerics/demo", []string{"a"})
+	updating(t, true)
+	orphansIn(f, folder(dir), "numerics/demo", []string{"a"})
 	require.Empty(t, f.errors)
 	assert.NotContains(t, goldenBytes(t, dir), "gone")
 	assert.Contains(t, goldenBytes(t, dir), `"a": 1`)
@@ -186,9 +192,11 @@ func TestUserFolderComesBeforeTheShippedOne(t *testing.T) {
 	assertOn(t, shipped, true, doc(t, map[string]any{"a": 1}), Rules{})
 	both := append(folder(user), folder(shipped)...)
 	f := &fake{TB: t}
-	assertIn(f, both, false, "numerics/demo", doc(t, map[string]any{"a": 1}), Rules{})
+	updating(t, false)
+	assertIn(f, both, "numerics/demo", doc(t, map[string]any{"a": 1}), Rules{})
 	require.Empty(t, f.errors, "what the user has not recorded is read from the shipped folder")
-	assertIn(f, both, true, "numerics/demo", doc(t, map[string]any{"a": 7}), Rules{})
+	updating(t, true)
+	assertIn(f, both, "numerics/demo", doc(t, map[string]any{"a": 7}), Rules{})
 	require.Empty(t, f.errors)
 	assert.Contains(t, goldenBytes(t, user), `"a": 7`)
 	assert.Contains(t, goldenBytes(t, shipped), `"a": 1`)
@@ -236,4 +244,31 @@ func TestFamiliesIn(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "stray.json"), nil, 0o600))
 	_, err = FamiliesIn(os.DirFS(dir))
 	require.ErrorContains(t, err, "stray.json")
+}
+
+// The copy that is built into a binary MUST decide like a folder.
+func TestBuiltInCopyIsCompared(t *testing.T) {
+	dir := t.TempDir()
+	assertOn(t, dir, true, doc(t, map[string]any{"a": 1.0}), Rules{})
+	updating(t, false)
+	builtIn := []root{{"built in", "", os.DirFS(dir)}}
+	f := &fake{TB: t}
+	assertIn(f, builtIn, "numerics/demo", doc(t, map[string]any{"a": 1.5}), All(Abs(0.5, "")))
+	require.Empty(t, f.errors)
+	assertIn(f, builtIn, "numerics/demo", doc(t, map[string]any{"a": 1.75}), All(Abs(0.5, "")))
+	require.Len(t, f.errors, 1)
+	assert.Contains(t, f.text(), "got    1.75")
+}
+
+// goldie's -clean removes folders that are older than the run: it MUST NOT find the goldens of others.
+func TestCleanKeepsOtherFamilies(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "numerics", "other.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(other), 0o750))
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	require.NoError(t, os.Chtimes(filepath.Dir(other), time.Unix(1, 0), time.Unix(1, 0)))
+	require.NoError(t, flag.Set("clean", "true"))
+	t.Cleanup(func() { require.NoError(t, flag.Set("clean", "false")) })
+	require.Empty(t, assertOn(t, dir, true, doc(t, map[string]any{"a": 1}), Rules{}).errors)
+	assert.FileExists(t, other)
 }

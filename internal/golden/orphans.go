@@ -19,10 +19,10 @@ func Orphans(t testing.TB, family string, ids []string) {
 		t.Error(err)
 		return
 	}
-	orphansIn(t, roots, Updating(), family, ids)
+	orphansIn(t, roots, family, ids)
 }
 
-func orphansIn(t testing.TB, roots []root, updating bool, family string, ids []string) {
+func orphansIn(t testing.TB, roots []root, family string, ids []string) {
 	t.Helper()
 	file, name, err := load(roots, family)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,8 +45,8 @@ func orphansIn(t testing.TB, roots []root, updating bool, family string, ids []s
 	}
 	switch {
 	case len(lost) == 0:
-	case updating:
-		if _, err := merge(roots, family, file.Provenance, nil, orphan); err != nil {
+	case Updating():
+		if _, err := merge(t, roots, family, file.Provenance, nil, orphan); err != nil {
 			t.Error(err)
 			return
 		}

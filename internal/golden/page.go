@@ -2,38 +2,41 @@ package golden
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/sebdah/goldie/v2"
 )
 
 // Page compares a committed text that a test makes, a page of docs, with what it should be. With -update it is
 // rewritten instead, where it differs.
 func Page(t testing.TB, path, want string) {
 	t.Helper()
-	pageIn(t, Updating(), path, want)
-}
-
-func pageIn(t testing.TB, updating bool, path, want string) {
-	t.Helper()
 	got, err := os.ReadFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil && !missing:
 		t.Error(err)
-	case err == nil && string(got) == want:
-	case updating:
-		err := mayUpdate(path)
-		if err == nil {
-			err = writeFile(path, []byte(want))
+	case Updating():
+		if missing || string(got) != want {
+			err := mayUpdate(path)
+			if err == nil {
+				err = write(t, path, []byte(want))
+			}
+			if err != nil {
+				t.Error(err)
+			}
 		}
-		if err != nil {
-			t.Error(err)
-		}
-	case err != nil:
+	case missing:
 		t.Errorf("%v\n%s", err, commands(t))
 	default:
-		t.Errorf("%s is not what the test makes (-committed +made):\n%s%s", path, cmp.Diff(string(got), want), commands(t))
+		goldie.New(t, goldie.WithFixtureDir(filepath.Dir(path)), goldie.WithNameSuffix(""),
+			goldie.WithDiffFn(func(made, committed string) string {
+				return fmt.Sprintf("%s is not what the test makes:\n%s%s", path,
+					goldie.Diff(goldie.ClassicDiff, made, committed), commands(t))
+			})).Assert(t, filepath.Base(path), []byte(want))
 	}
 }

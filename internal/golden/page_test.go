@@ -13,10 +13,11 @@ import (
 // for and may be.
 func TestPage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "docs", "page.md")
-	on := func(updating bool, ci, want string) *fake {
+	on := func(update bool, ci, want string) *fake {
 		t.Setenv("CI", ci)
+		updating(t, update)
 		f := &fake{TB: t}
-		pageIn(f, updating, name, want)
+		Page(f, name, want)
 		return f
 	}
 	assert.Contains(t, on(false, "", "one\n").text(), "accept")

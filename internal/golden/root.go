@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/assay-suite/assay/goldens"
 	"github.com/assay-suite/assay/internal/suite"
@@ -53,6 +54,16 @@ func writable(roots []root, family string) (root, error) {
 	}
 	return root{}, fmt.Errorf("golden %q cannot be updated: this binary runs outside of the source tree, where its "+
 		"goldens are read-only; set ASSAY_GOLDENS to a folder of yours", family)
+}
+
+// onDisk returns a folder in which goldie finds the family, whose bytes are raw: what is built in is unpacked.
+func (r root) onDisk(t testing.TB, family string, raw []byte) (string, error) {
+	t.Helper()
+	if r.dir != "" {
+		return r.dir, nil
+	}
+	dir := t.TempDir()
+	return dir, write(t, filepath.Join(dir, filepath.FromSlash(family)+".json"), raw)
 }
 
 func rootNames(roots []root) string {
