@@ -43,7 +43,8 @@ func NeutralSampling() map[string]any {
 	return map[string]any{"top_k": -1, "min_p": 0, "repetition_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
 }
 
-// nameless goes to go-openai instead of the model's name: it refuses some names on some routes.
+// nameless goes to go-openai in place of the model's name: it refuses names and fields by what OpenAI's own models of a
+// like name take ("o1...", "gpt-5...", "text-..."), and a server of open models may call its model anything.
 const nameless = "model"
 
 // Chat sends a chat completion. On error the Answer still carries the Exchange; ClassOf sorts both.
@@ -52,23 +53,38 @@ func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	messages := r.Messages
-	if messages == nil {
-		messages = []Message{}
+	req := openai.ChatCompletionRequest{
+		Model: nameless, MaxTokens: r.MaxTokens, TopP: 1, Stream: r.Stream, StreamOptions: usageIn(r.Stream),
+		LogProbs: r.TopLogprobs > 0, TopLogProbs: r.TopLogprobs, Stop: r.Stop, Seed: r.Seed,
+		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
 	}
-	k.fields["messages"] = messages
+	ours := false
+	for i, m := range r.Messages {
+		turn, more, err := m.openai()
+		if err != nil {
+			return Answer{}, err
+		}
+		ours = ours || len(more) > 0 || len(m.Content) > longText
+		if req.Messages[i] = turn; len(m.Content) > longText {
+			req.Messages[i].Content = ""
+		}
+		k.history = k.history || m.Role == openai.ChatMessageRoleAssistant
+	}
+	if ours {
+		if k.fields["messages"], err = turns(r.Messages); err != nil {
+			return Answer{}, err
+		}
+	}
 	if r.Tools != nil {
-		k.fields["tools"] = r.Tools
-	}
-	if r.TopLogprobs > 0 {
-		k.fields["logprobs"], k.fields["top_logprobs"] = true, r.TopLogprobs
+		k.fields["tools"] = r.Tools // JSON of the caller's: the library's type drops "strict": false
 	}
 	maps.Copy(k.fields, r.Extra)
-	_, err = c.api.CreateChatCompletion(context.WithValue(ctx, callKey{}, k), openai.ChatCompletionRequest{
-		Model: nameless,
-		Stop:  r.Stop,
-		Seed:  r.Seed,
-	})
+	ctx = context.WithValue(ctx, callKey{}, k)
+	if r.Stream {
+		_, err = sent(c.api.CreateChatCompletionStream(ctx, req))
+	} else {
+		_, err = c.api.CreateChatCompletion(ctx, req)
+	}
 	return c.finish(k, r.Sampling, "chat completion", err)
 }
 
@@ -78,24 +94,36 @@ func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, err
 	if err != nil {
 		return Answer{}, err
 	}
-	if r.TopLogprobs > 0 {
-		k.fields["logprobs"] = r.TopLogprobs
+	req := openai.CompletionRequest{
+		Model: nameless, Prompt: r.Prompt, Echo: r.Echo, MaxTokens: r.MaxTokens, TopP: 1, Stream: r.Stream,
+		StreamOptions: usageIn(r.Stream), LogProbs: r.TopLogprobs, Stop: r.Stop, Seed: r.Seed,
 	}
-	k.fields["prompt"] = r.Prompt
 	if r.IDs != nil {
-		k.fields["prompt"] = r.IDs
-	}
-	if r.Echo {
-		k.fields["echo"] = true
+		k.fields["prompt"] = r.IDs // the library refuses token ids
 	}
 	maps.Copy(k.fields, r.Extra)
-	_, err = c.api.CreateCompletion(context.WithValue(ctx, callKey{}, k), openai.CompletionRequest{
-		Model:  nameless,
-		Prompt: "",
-		Stop:   r.Stop,
-		Seed:   r.Seed,
-	})
+	ctx = context.WithValue(ctx, callKey{}, k)
+	if r.Stream {
+		_, err = sent(c.api.CreateCompletionStream(ctx, req))
+	} else {
+		_, err = c.api.CreateCompletion(ctx, req)
+	}
 	return c.finish(k, r.Sampling, "completion", err)
+}
+
+func usageIn(stream bool) *openai.StreamOptions {
+	if !stream {
+		return nil
+	}
+	return &openai.StreamOptions{IncludeUsage: true}
+}
+
+// sent closes the library's view of a stream, which the transport has read to its end.
+func sent[S interface{ Close() error }](s S, err error) (S, error) {
+	if err == nil {
+		err = s.Close()
+	}
+	return s, err
 }
 
 func (c *Client) modelOf(s Sampling) string {
@@ -105,17 +133,12 @@ func (c *Client) modelOf(s Sampling) string {
 	return c.model
 }
 
-// newCall sets what go-openai would drop as a zero value or refuse for some model names.
+// newCall has the fields that the library cannot say: a model of any name, zeros, and those that servers added.
 func (c *Client) newCall(s Sampling) (*call, error) {
 	if s.MaxTokens < 1 {
 		return nil, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", s.MaxTokens)
 	}
-	k := &call{answer: true, stream: s.Stream, fields: map[string]any{
-		"model": c.modelOf(s), "temperature": 0, "top_p": 1, "max_tokens": s.MaxTokens, "stream": s.Stream,
-	}}
-	if s.Stream {
-		k.fields["stream_options"] = map[string]any{"include_usage": true}
-	}
+	k := &call{answer: true, stream: s.Stream, fields: map[string]any{"model": c.modelOf(s), "temperature": 0}}
 	if s.Neutral {
 		maps.Copy(k.fields, NeutralSampling())
 	}

@@ -1,10 +1,10 @@
 package endpoint
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+
+	"github.com/sashabaranov/go-openai"
 )
 
 // ContentForm is how an assistant turn without text is written: servers differ in which of the three forms
@@ -44,105 +44,84 @@ type ToolCall struct {
 	Valid     bool
 }
 
+// openai returns the turn as the library has it, and what the library cannot say of it: an empty or null content, which
+// it drops, thoughts under vLLM's name, and a call without arguments.
+func (m Message) openai() (turn openai.ChatCompletionMessage, more map[string]any, err error) {
+	turn = openai.ChatCompletionMessage{
+		Role: m.Role, Content: m.Content, ReasoningContent: m.Thoughts, ToolCallID: m.ToolCallID,
+	}
+	more = map[string]any{}
+	switch {
+	case m.Content == "" && m.Form == AsText:
+		more["content"] = ""
+	case m.Content == "" && m.Form == AsNull:
+		more["content"] = nil
+	}
+	switch m.Field {
+	case "", FieldReasoningContent:
+	case FieldReasoning:
+		turn.ReasoningContent = ""
+		if m.Thoughts != "" {
+			more[FieldReasoning] = m.Thoughts
+		}
+	default:
+		return turn, nil, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning,
+			FieldReasoningContent, m.Field)
+	}
+	for _, t := range m.ToolCalls {
+		call := openai.ToolCall{ID: t.ID, Type: openai.ToolTypeFunction}
+		call.Function = openai.FunctionCall{Name: t.Name, Arguments: t.Arguments}
+		turn.ToolCalls = append(turn.ToolCalls, call)
+		if t.Arguments == "" {
+			more["tool_calls"] = m.calls()
+		}
+	}
+	return turn, more, nil
+}
+
+func (m Message) calls() []any {
+	var list []any
+	for _, t := range m.ToolCalls {
+		list = append(list, map[string]any{
+			"id": t.ID, "type": "function", "function": map[string]any{"name": t.Name, "arguments": t.Arguments},
+		})
+	}
+	return list
+}
+
+// longText is the length in bytes above which the text of a turn does not go through the library: encoding/json reads
+// what a MarshalJSON returns once more for each level above it. A prompt of 128 KiB takes 1.4 ms of processor time with
+// the library alone and 0.65 ms so.
+const longText = 8 << 10
+
 // MarshalJSON writes the fields that the turn has.
 func (m Message) MarshalJSON() ([]byte, error) {
-	w := newWriter(len(m.Content) + 64)
-	err := w.turn(m)
-	return w.buf.Bytes(), err
+	turn, more, err := m.openai()
+	if err != nil {
+		return nil, err
+	}
+	if m.Content != "" {
+		turn.Content, more["content"] = "", m.Content
+	}
+	raw, err := json.Marshal(turn)
+	if err != nil {
+		return nil, fmt.Errorf("endpoint: a %q turn: %w", m.Role, err)
+	}
+	return merge(raw, more)
 }
 
-// writer puts JSON into one buffer: encoding/json would read and copy a long prompt three times more to compact it.
-type writer struct {
-	buf bytes.Buffer
-	enc *json.Encoder
-}
-
-func newWriter(size int) *writer {
-	w := &writer{}
-	w.buf.Grow(size)
-	w.enc = json.NewEncoder(&w.buf)
-	return w
-}
-
-// value writes one value.
-func (w *writer) value(v any) error {
-	if list, ok := v.([]Message); ok {
-		return w.turns(list)
-	}
-	if err := w.enc.Encode(v); err != nil {
-		return fmt.Errorf("endpoint: %w", err)
-	}
-	w.buf.Truncate(w.buf.Len() - 1) // the newline
-	return nil
-}
-
-func (w *writer) turn(m Message) error {
-	w.buf.WriteByte('{')
-	first := true
-	put := func(name string, v any) error {
-		if !first {
-			w.buf.WriteByte(',')
-		}
-		first = false
-		w.buf.WriteString(`"` + name + `":`)
-		if err := w.value(v); err != nil {
-			return fmt.Errorf("endpoint: field %q of a %q turn: %w", name, m.Role, err)
-		}
-		return nil
-	}
-	err := put("role", m.Role)
-	switch {
-	case m.Content != "" || m.Form == AsText:
-		err = errors.Join(err, put("content", m.Content))
-	case m.Form == AsNull:
-		err = errors.Join(err, put("content", nil))
-	}
-	field := m.Field
-	switch field {
-	case "":
-		field = FieldReasoningContent
-	case FieldReasoning, FieldReasoningContent:
-	default:
-		err = errors.Join(err, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning,
-			FieldReasoningContent, m.Field))
-	}
-	if m.Thoughts != "" {
-		err = errors.Join(err, put(field, m.Thoughts))
-	}
-	if len(m.ToolCalls) > 0 {
-		type function struct {
-			Name      string `json:"name"`
-			Arguments string `json:"arguments"`
-		}
-		type call struct {
-			ID       string   `json:"id"`
-			Type     string   `json:"type"`
-			Function function `json:"function"`
-		}
-		var list []call
-		for _, t := range m.ToolCalls {
-			list = append(list, call{t.ID, "function", function{t.Name, t.Arguments}})
-		}
-		err = errors.Join(err, put("tool_calls", list))
-	}
-	if m.ToolCallID != "" {
-		err = errors.Join(err, put("tool_call_id", m.ToolCallID))
-	}
-	w.buf.WriteByte('}')
-	return err
-}
-
-// turns writes a list of turns.
-func (w *writer) turns(list []Message) error {
-	w.buf.WriteByte('[')
+// turns is the JSON of a list.
+func turns(list []Message) (json.RawMessage, error) {
+	out := []byte{'['}
 	for i, m := range list {
+		raw, err := m.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
 		if i > 0 {
-			w.buf.WriteByte(',')
+			out = append(out, ',')
 		}
-		if err := w.turn(m); err != nil {
-			return err
-		}
+		out = append(out, raw...)
 	}
-	w.buf.WriteByte(']')
-	return nil
+	return append(out, ']'), nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -180,9 +179,7 @@ func TestTurnsAreWrittenInEveryForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(row.in)
 			require.NoError(t, err)
-			if d := cmp.Diff(row.want, string(got)); d != "" {
-				t.Errorf("turn (-want +got):\n%s", d)
-			}
+			assert.JSONEq(t, row.want, string(got))
 		})
 	}
 	_, err := json.Marshal(Message{Role: "assistant", Thoughts: "t", Field: "thinking"})

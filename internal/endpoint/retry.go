@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,9 +120,7 @@ func aboutTurns(s *StatusError, c *call) error {
 		return s
 	}
 	code := s.effective()
-	turns, _ := c.fields["messages"].([]Message)
-	spoke := slices.ContainsFunc(turns, func(m Message) bool { return m.Role == "assistant" })
-	if spoke && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) &&
+	if c.history && (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) &&
 		aboutHistory.MatchString(s.Message) {
 		return &HistoryError{s}
 	}
@@ -158,65 +154,6 @@ func retryAfter(h string, now time.Time) (time.Duration, bool) {
 		return max(0, at.Sub(now)), true
 	}
 	return 0, false
-}
-
-// mergeBody returns the body with fields set. Keys come out sorted, so equal requests are equal bytes.
-func mergeBody(req *http.Request, set map[string]any) ([]byte, error) {
-	if req.Body == nil || req.Body == http.NoBody {
-		return nil, nil
-	}
-	raw, err := io.ReadAll(req.Body)
-	_ = req.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("endpoint: reading the request to send: %w", err)
-	}
-	if len(set) == 0 {
-		return raw, nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("endpoint: the request to send is no JSON object: %w", err)
-	}
-	return merge(fields, set)
-}
-
-// merge writes an object of fields, with those of set in place of its own or beside them.
-func merge(fields map[string]json.RawMessage, set map[string]any) ([]byte, error) {
-	keys := slices.Collect(maps.Keys(fields))
-	size := 64 * len(set)
-	for _, v := range fields {
-		size += len(v) + 64
-	}
-	for k, v := range set {
-		if _, both := fields[k]; !both {
-			keys = append(keys, k)
-		}
-		if list, ok := v.([]Message); ok {
-			for _, m := range list {
-				size += len(m.Content) + len(m.Content)/8 + 64
-			}
-		}
-	}
-	w := newWriter(size)
-	w.buf.WriteByte('{')
-	slices.Sort(keys)
-	for i, k := range keys {
-		if i > 0 {
-			w.buf.WriteByte(',')
-		}
-		err := w.value(k)
-		w.buf.WriteByte(':')
-		if v, ours := set[k]; ours {
-			err = errors.Join(err, w.value(v))
-		} else {
-			w.buf.Write(fields[k])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("endpoint: request field %q: %w", k, err)
-		}
-	}
-	w.buf.WriteByte('}')
-	return w.buf.Bytes(), nil
 }
 
 func shorten(s string, n int) string {

@@ -53,12 +53,16 @@ type Tokenization struct {
 // TokenizeChat counts a chat prompt as the server would render it, generation prompt included. It leaves the ids
 // unread: prompts are long and counted often.
 func (c *Client) TokenizeChat(ctx context.Context, msgs []Message) (Tokenization, error) {
-	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "messages": msgs, "add_generation_prompt": true}, false)
+	list, err := turns(msgs)
+	if err != nil {
+		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
+	}
+	t, err := c.tokenize(ctx, map[string]any{"model": c.model, "messages": list, "add_generation_prompt": true}, false)
 	if err != nil || !t.Supported || t.Count > 0 {
 		return t, err
 	}
 	// llama.cpp knows neither field and counts nothing: it renders on one route and counts on another.
-	b, _, err := c.Post(ctx, "/apply-template", map[string]any{"messages": msgs})
+	b, _, err := c.Post(ctx, "/apply-template", map[string]any{"messages": list})
 	if statusOf(err) == http.StatusNotFound {
 		return Tokenization{}, nil
 	}
@@ -86,7 +90,7 @@ func (c *Client) TokenizeText(ctx context.Context, text string) (Tokenization, e
 
 // tokenize asks /tokenize (vLLM, SGLang) and, where that is missing, /v1/tokenize (SGLang behind a proxy).
 func (c *Client) tokenize(ctx context.Context, body map[string]any, ids bool) (Tokenization, error) {
-	payload, err := merge(nil, body)
+	payload, err := merge([]byte("{}"), body)
 	if err != nil {
 		return Tokenization{}, fmt.Errorf("tokenize: %w", err)
 	}

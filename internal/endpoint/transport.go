@@ -16,13 +16,14 @@ import (
 // call is what one request wants from the transport; it travels in the request's context because
 // go-openai stands in between.
 type call struct {
-	fields map[string]any // set on top of what go-openai marshals; they win
-	answer bool           // the body is a completion: read it into reply
-	stream bool           // an event stream was asked for
-	sink   func(io.Reader) error
-	out    Exchange
-	body   []byte // the complete answer where answer is false
-	reply  *reply
+	fields  map[string]any // set on top of what go-openai marshals; they win
+	answer  bool           // the body is a completion: read it into reply
+	history bool           // a turn is the assistant's
+	stream  bool           // an event stream was asked for
+	sink    func(io.Reader) error
+	out     Exchange
+	body    []byte // the complete answer where answer is false
+	reply   *reply
 }
 
 type callKey struct{}
@@ -85,7 +86,7 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 	}
 	back := c.body
 	if c.answer {
-		back = []byte(`{"choices":[]}`)
+		back = []byte(`{"choices":[]}`) // a stream of the library is closed unread
 	}
 	return &http.Response{
 		Status: http.StatusText(http.StatusOK), StatusCode: http.StatusOK,
