@@ -22,7 +22,7 @@ import (
 var Default = Assay
 
 // pillars are the packages whose test binaries users run; each ends in suite.Main.
-var pillars = []string{"./fidelity", "./fidelity/diagnose", "./kernels_test", "./numerics"}
+var pillars = []string{"./fidelity", "./fidelity/internal/diagnose", "./kernels_test", "./numerics"}
 
 // examiners are the further packages of the weights tag whose binaries are useful on a machine with a checkpoint.
 var examiners = []string{"./internal/checkpoint", "./internal/precision"}
@@ -63,7 +63,7 @@ func Compare(ctx context.Context, before, now string, y *bool) error {
 
 // Diagnose probes your server, OPENAI_BASE_URL, and says which part of the engine lost a text; -y does not ask first.
 func Diagnose(ctx context.Context, y *bool) error {
-	return job(ctx, "./fidelity/diagnose", "live", "^TestDiagnose$", agreed(y)...)
+	return job(ctx, "./fidelity/internal/diagnose", "live", "^TestDiagnose$", agreed(y)...)
 }
 
 // Kernels judges your kernels, a worker process started by ASSAY_CANDIDATE, by every case; without one the built-in

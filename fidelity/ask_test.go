@@ -15,7 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
@@ -24,7 +25,7 @@ import (
 const canary = "sk-canary-7f3a9c5b"
 
 // scripted is the whole job on a scripted engine.
-func scripted(t *testing.T, e http.Handler) (fidelity.Job, *bytes.Buffer) {
+func scripted(t *testing.T, e http.Handler) (session.Job, *bytes.Buffer) {
 	t.Helper()
 	c, err := endpoint.New(endpoint.Options{
 		BaseURL:   "http://engine.test/v1",
@@ -34,8 +35,8 @@ func scripted(t *testing.T, e http.Handler) (fidelity.Job, *bytes.Buffer) {
 	})
 	require.NoError(t, err)
 	var out bytes.Buffer
-	return fidelity.Job{
-		Title: "scripted", Client: c, Secret: canary, Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: 3,
+	return session.Job{
+		Title: "scripted", Client: c, Secret: canary, Haystack: haystack(t), Budget: recall.Smoke, Parallel: 3,
 		Out: &out, Style: report.Style{Findings: 3}, Dir: t.TempDir(), Record: "go tool mage bless",
 	}, &out
 }
@@ -79,7 +80,7 @@ func TestJobOnScriptedEngines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j, out := scripted(t, row.engine)
 			if name == "always-wrong" {
-				j.Budget = fidelity.Standard
+				j.Budget = recall.Standard
 			}
 			d, err := j.Run(t.Context())
 			require.NoError(t, err)
@@ -136,7 +137,7 @@ func TestPromptsAreColdAndOfTheWantedLength(t *testing.T) {
 			}
 			for _, o := range d.Observations {
 				want := 1
-				if o.Cell.Family == fidelity.Cache {
+				if o.Cell.Family == recall.Cache {
 					want = 2
 				}
 				if times[o.Prompt] != want {
@@ -178,7 +179,7 @@ func TestBudgetIsRetriedOnce(t *testing.T) {
 				if o.Class != row.class || o.Measured != (row.class == "exact") {
 					t.Errorf("%s is classed %q, measured %v; want %q", o.Cell.ID, o.Class, o.Measured, row.class)
 				}
-				if got := fmt.Sprint(asked[o.Prompt]); o.Cell.Family != fidelity.Cache && got != "[256 1024]" {
+				if got := fmt.Sprint(asked[o.Prompt]); o.Cell.Family != recall.Cache && got != "[256 1024]" {
 					t.Errorf("%s was asked with budgets %s, want [256 1024]", o.Cell.ID, got)
 				}
 			}
@@ -238,7 +239,7 @@ func TestDecline(t *testing.T) {
 		question, before = q, len(e.chats)
 		return false
 	}
-	if _, err := j.Run(t.Context()); !errors.Is(err, fidelity.ErrDeclined) {
+	if _, err := j.Run(t.Context()); !errors.Is(err, session.ErrDeclined) {
 		t.Errorf("got %v, want ErrDeclined", err)
 	}
 	if len(e.chats) != before || !strings.Contains(question, "Send 24 requests") ||
@@ -251,8 +252,8 @@ func TestDecline(t *testing.T) {
 func TestAfterRecall(t *testing.T) {
 	wrong := func(request) (int, string, string, string) { return 200, "11111", "", "stop" }
 	j, out := scripted(t, &engine{answer: wrong})
-	j.Budget = fidelity.Standard
-	j.After = func(_ context.Context, d *fidelity.Done) error {
+	j.Budget = recall.Standard
+	j.After = func(_ context.Context, d *session.Done) error {
 		d.Report.Facts = append(d.Report.Facts, report.Fact{
 			Label: "diagnosis",
 			Text:  fmt.Sprintf("a probe's word on %d cells", len(d.Observations)),
@@ -265,7 +266,7 @@ func TestAfterRecall(t *testing.T) {
 	if !strings.Contains(out.String(), want) || strings.Count(out.String(), "diagnosis ") != 1 {
 		t.Errorf("the terminal does not say %q once:\n%s", want, out)
 	}
-	j.After = func(context.Context, *fidelity.Done) error { return errors.New("probes broke") }
+	j.After = func(context.Context, *session.Done) error { return errors.New("probes broke") }
 	if _, err := j.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "probes broke") {
 		t.Errorf("got %v, want the error of what ran after recall", err)
 	}
@@ -273,9 +274,9 @@ func TestAfterRecall(t *testing.T) {
 
 // The cells of a burst are in flight together, whatever else is set.
 func TestBurstsAreSentAtOnce(t *testing.T) {
-	p, err := fidelity.NewPlan(fidelity.Standard, 8192)
+	p, err := recall.NewPlan(recall.Standard, 8192)
 	require.NoError(t, err)
-	p = p.Only(func(c fidelity.Cell) bool { return c.Family == fidelity.Concurrency && c.Burst <= 2 })
+	p = p.Only(func(c recall.Cell) bool { return c.Family == recall.Concurrency && c.Burst <= 2 })
 	require.Len(t, p.Cells, 8)
 	e := &engine{}
 	var mu sync.Mutex
@@ -293,7 +294,7 @@ func TestBurstsAreSentAtOnce(t *testing.T) {
 		case <-t.Context().Done():
 		}
 	}
-	for _, o := range ask(t, handler{e}, flight("scripted"), p) {
+	for _, o := range askAll(t, handler{e}, flight("scripted"), p) {
 		if !o.Hit {
 			t.Errorf("%s: %s %v", o.Cell.ID, o.Class, o.Err)
 		}

@@ -10,49 +10,49 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/gate"
 )
 
 // whole is the standard plan with everything that a blessing asks.
-func whole(t testing.TB) (asked, blessed fidelity.Plan) {
+func whole(t testing.TB) (asked, blessed recall.Plan) {
 	t.Helper()
-	p, err := fidelity.NewPlan(fidelity.Standard, 8192)
+	p, err := recall.NewPlan(recall.Standard, 8192)
 	require.NoError(t, err)
-	return p, p.Whole(fidelity.Standard)
+	return p, p.Whole(recall.Standard)
 }
 
 // repeats are the runs of a blessing; behave knows which repeat it is.
-func repeats(p fidelity.Plan, behave func(repeat int, c fidelity.Cell) fake) [][]fidelity.Observation {
-	var out [][]fidelity.Observation
+func repeats(p recall.Plan, behave func(repeat int, c recall.Cell) fake) [][]recall.Observation {
+	var out [][]recall.Observation
 	for r := range gate.Repeats {
-		out = append(out, script(p, func(_ int, c fidelity.Cell) fake { return behave(r, c) }))
+		out = append(out, script(p, func(_ int, c recall.Cell) fake { return behave(r, c) }))
 	}
 	return out
 }
 
 // share picks a part of the cells, by a hash of their IDs that the plan's order does not use.
-func share(c fidelity.Cell, percent uint64) bool {
+func share(c recall.Cell, percent uint64) bool {
 	h := fnv.New64()
 	_, _ = h.Write([]byte("share " + c.ID))
 	return h.Sum64()%100 < percent
 }
 
 // toTheEnd asks as a job does: the plan, then what the gate wants.
-func toTheEnd(t testing.TB, p fidelity.Plan, g *fidelity.Golden,
-	behave func(fidelity.Cell) fake,
-) (c fidelity.Comparison, asked int) {
+func toTheEnd(t testing.TB, p recall.Plan, g *recall.Golden,
+	behave func(recall.Cell) fake,
+) (c recall.Comparison, asked int) {
 	t.Helper()
-	each := func(_ int, c fidelity.Cell) fake { return behave(c) }
+	each := func(_ int, c recall.Cell) fake { return behave(c) }
 	obs := script(p, each)
 	for {
 		c = judge(t, p, obs, g)
-		if c.Overall == fidelity.Regressed || len(c.Gate.More) == 0 {
+		if c.Overall == recall.Regressed || len(c.Gate.More) == 0 {
 			return c, len(obs)
 		}
 		more := p
-		more.Cells = slices.DeleteFunc(slices.Clone(p.Reserve), func(c2 fidelity.Cell) bool {
+		more.Cells = slices.DeleteFunc(slices.Clone(p.Reserve), func(c2 recall.Cell) bool {
 			return !slices.Contains(c.Gate.More, c2.ID)
 		})
 		require.Len(t, more.Cells, len(c.Gate.More), "cells that the gate wants are in the reserve")
@@ -64,12 +64,12 @@ func toTheEnd(t testing.TB, p fidelity.Plan, g *fidelity.Golden,
 // inconclusive.
 func TestGateOnALiveGolden(t *testing.T) {
 	plan, blessed := whole(t)
-	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{
+	g := goldenBy(t, blessed, repeats(blessed, func(int, recall.Cell) fake { return fake{} }), recall.Blessing{
 		Reason: "test",
 		Source: "s",
 	})
-	far := func(percent uint64, f fake) func(fidelity.Cell) fake {
-		return func(c fidelity.Cell) fake {
+	far := func(percent uint64, f fake) func(recall.Cell) fake {
+		return func(c recall.Cell) fake {
 			if c.Gate == gate.Far && share(c, percent) {
 				return f
 			}
@@ -78,28 +78,28 @@ func TestGateOnALiveGolden(t *testing.T) {
 	}
 	base := len(plan.Cells)
 	for name, row := range map[string]struct {
-		now     func(fidelity.Cell) fake
-		overall fidelity.Standing
+		now     func(recall.Cell) fake
+		overall recall.Standing
 		family  gate.Family
 		more    bool
 	}{
-		"unchanged": {far(0, fake{}), fidelity.Held, "", false},
+		"unchanged": {far(0, fake{}), recall.Held, "", false},
 		// below 0.25 nat: no gate
-		"numbers-move":       {func(fidelity.Cell) fake { return fake{shift: -0.1} }, fidelity.Held, "", false},
-		"20-points-lost":     {far(20, fake{miss: true}), fidelity.Regressed, gate.Far, true},
-		"half-lost":          {far(50, fake{miss: true}), fidelity.Regressed, gate.Far, false},
-		"margins-fall":       {func(fidelity.Cell) fake { return fake{shift: -0.5} }, fidelity.Regressed, gate.Far, false},
-		"margins-rise":       {func(fidelity.Cell) fake { return fake{shift: 0.5} }, fidelity.Held, "", false},
-		"a-tenth-unmeasured": {far(10, fake{gap: true}), fidelity.Inconclusive, gate.Far, false},
+		"numbers-move":       {func(recall.Cell) fake { return fake{shift: -0.1} }, recall.Held, "", false},
+		"20-points-lost":     {far(20, fake{miss: true}), recall.Regressed, gate.Far, true},
+		"half-lost":          {far(50, fake{miss: true}), recall.Regressed, gate.Far, false},
+		"margins-fall":       {func(recall.Cell) fake { return fake{shift: -0.5} }, recall.Regressed, gate.Far, false},
+		"margins-rise":       {func(recall.Cell) fake { return fake{shift: 0.5} }, recall.Held, "", false},
+		"a-tenth-unmeasured": {far(10, fake{gap: true}), recall.Inconclusive, gate.Far, false},
 		"warm-without-a-hit": {
-			func(c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, fidelity.Inconclusive, gate.Cache, false,
+			func(c recall.Cell) fake { return fake{cold: c.Arm == "warm"} }, recall.Inconclusive, gate.Cache, false,
 		},
 		"concurrency-loses": {
-			func(c fidelity.Cell) fake { return fake{miss: c.Gate == gate.Concurrency && share(c, 50)} }, fidelity.Regressed,
+			func(c recall.Cell) fake { return fake{miss: c.Gate == gate.Concurrency && share(c, 50)} }, recall.Regressed,
 			gate.Concurrency, false,
 		},
 		"other-bytes-in-near": {
-			func(c fidelity.Cell) fake { return fake{other: c.Gate == gate.Near} }, fidelity.Inconclusive, gate.Near, false,
+			func(c recall.Cell) fake { return fake{other: c.Gate == gate.Near} }, recall.Inconclusive, gate.Near, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,35 +122,35 @@ func TestGateOnALiveGolden(t *testing.T) {
 // Two lost cells by chance cost more questions and no verdict.
 func TestTwoLostCellsAskForMore(t *testing.T) {
 	plan, blessed := whole(t)
-	g := goldenBy(t, blessed, repeats(blessed, func(int, fidelity.Cell) fake { return fake{} }), fidelity.Blessing{
+	g := goldenBy(t, blessed, repeats(blessed, func(int, recall.Cell) fake { return fake{} }), recall.Blessing{
 		Reason: "test",
 		Source: "s",
 	})
 	order := slices.DeleteFunc(slices.Clone(plan.Order), func(s gate.Slot) bool { return s.Family != gate.Far })
-	c, asked := toTheEnd(t, plan, g, func(c fidelity.Cell) fake {
+	c, asked := toTheEnd(t, plan, g, func(c recall.Cell) fake {
 		return fake{miss: c.ID == order[3].ID || c.ID == order[17].ID}
 	})
-	if c.Recall != fidelity.Held || asked <= len(plan.Cells) {
+	if c.Recall != recall.Held || asked <= len(plan.Cells) {
 		t.Errorf("%s after %d cells, want held after more than %d\n%s", c.Recall, asked, len(plan.Cells), c.Gate.Sentence)
 	}
 }
 
 // Each refusal with the blessing beside it that is accepted.
 func TestBlessRefuses(t *testing.T) {
-	p, err := fidelity.NewPlan(fidelity.Smoke, 8192)
+	p, err := recall.NewPlan(recall.Smoke, 8192)
 	require.NoError(t, err)
-	p = p.Whole(fidelity.Smoke)
-	flips := func(percent uint64) func(int, fidelity.Cell) fake {
-		return func(r int, c fidelity.Cell) fake {
+	p = p.Whole(recall.Smoke)
+	flips := func(percent uint64) func(int, recall.Cell) fake {
+		return func(r int, c recall.Cell) fake {
 			return fake{miss: r == 1 && c.Gate == gate.Near && share(c, percent)}
 		}
 	}
-	weak := func(percent uint64) func(int, fidelity.Cell) fake {
-		return func(_ int, c fidelity.Cell) fake { return fake{miss: c.Gate == gate.Far && share(c, percent)} }
+	weak := func(percent uint64) func(int, recall.Cell) fake {
+		return func(_ int, c recall.Cell) fake { return fake{miss: c.Gate == gate.Far && share(c, percent)} }
 	}
-	still := func(int, fidelity.Cell) fake { return fake{} }
+	still := func(int, recall.Cell) fake { return fake{} }
 	for name, row := range map[string]struct {
-		behave func(int, fidelity.Cell) fake
+		behave func(int, recall.Cell) fake
 		reason string
 		ci     bool
 		rule   string // empty: accepted
@@ -163,15 +163,15 @@ func TestBlessRefuses(t *testing.T) {
 		"below-the-floor":  {weak(75), "new build", false, "floor"},
 		"weak-but-steady":  {weak(25), "new build", false, ""},
 		"a-hole": {
-			func(r int, c fidelity.Cell) fake { return fake{gap: r == 2 && c.Gate == gate.Far && share(c, 5)} }, "new build",
+			func(r int, c recall.Cell) fake { return fake{gap: r == 2 && c.Gate == gate.Far && share(c, 5)} }, "new build",
 			false, "unmeasured",
 		},
 		"luck-in-the-last-repeat": {
-			func(r int, c fidelity.Cell) fake { return fake{miss: r == 3 && share(c, 60)} }, "new build", false, "",
+			func(r int, c recall.Cell) fake { return fake{miss: r == 3 && share(c, 60)} }, "new build", false, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := fidelity.Bless(p, repeats(p, row.behave), fidelity.Blessing{
+			_, _, err := recall.Bless(p, repeats(p, row.behave), recall.Blessing{
 				Reason: row.reason,
 				CI:     row.ci,
 				Source: "s",
@@ -185,7 +185,7 @@ func TestBlessRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := fidelity.Bless(p, repeats(p, still)[:3], fidelity.Blessing{Reason: "r"}); err == nil {
+	if _, _, err := recall.Bless(p, repeats(p, still)[:3], recall.Blessing{Reason: "r"}); err == nil {
 		t.Error("three repeats made a golden")
 	}
 }
@@ -193,16 +193,16 @@ func TestBlessRefuses(t *testing.T) {
 // A golden keeps every repeat, its reason and the server's fingerprint; without proof of hits it has no cache family.
 func TestWhatAGoldenKeeps(t *testing.T) {
 	_, p := whole(t)
-	server := fidelity.Server{
+	server := recall.Server{
 		Kind:    "sglang",
 		Version: "0.5",
 		Hash:    "ab",
 		Fields:  []endpoint.Field{{Name: "server_info.tp", Value: "4"}},
 	}
-	runs := repeats(p, func(r int, c fidelity.Cell) fake {
+	runs := repeats(p, func(r int, c recall.Cell) fake {
 		return fake{shift: float64(r) / 100, cold: c.Arm == "warm" && share(c, 50)}
 	})
-	cases, left, err := fidelity.Bless(p, runs, fidelity.Blessing{Reason: "first", Server: server, Source: "s"})
+	cases, left, err := recall.Bless(p, runs, recall.Blessing{Reason: "first", Server: server, Source: "s"})
 	require.NoError(t, err)
 	if !strings.Contains(left, "without proof of a cache hit") {
 		t.Errorf("half of the warm answers were cold, and bless says %q", left)
@@ -211,7 +211,7 @@ func TestWhatAGoldenKeeps(t *testing.T) {
 	require.NoError(t, err)
 	var back map[string]any
 	require.NoError(t, json.Unmarshal(raw, &back))
-	g, err := fidelity.ParseGolden("fidelity/x", back)
+	g, err := recall.ParseGolden("fidelity/x", back)
 	require.NoError(t, err)
 	var families []gate.Family
 	for _, b := range g.Gate {
@@ -221,7 +221,7 @@ func TestWhatAGoldenKeeps(t *testing.T) {
 		g.Suite == "" {
 		t.Errorf("families %v, reason %q, suite %q", families, g.Reason, g.Suite)
 	}
-	now := fidelity.Server{Hash: "cd", Fields: []endpoint.Field{{Name: "server_info.tp", Value: "8"}}}
+	now := recall.Server{Hash: "cd", Fields: []endpoint.Field{{Name: "server_info.tp", Value: "8"}}}
 	if d := g.Server.Differences(now); !slices.Equal(d, []string{`server_info.tp: "4", then "8"`}) {
 		t.Errorf("differences of the servers: %q", d)
 	}

@@ -6,21 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 )
 
 func TestCacheGate(t *testing.T) {
 	plan := standard(t)
-	warm := func(f fake) func(int, fidelity.Cell) fake {
-		return func(_ int, c fidelity.Cell) fake {
+	warm := func(f fake) func(int, recall.Cell) fake {
+		return func(_ int, c recall.Cell) fake {
 			if c.Arm == "warm" {
 				return f
 			}
 			return fake{}
 		}
 	}
-	someWarm := func(n int, f fake) func(int, fidelity.Cell) fake {
-		return func(_ int, c fidelity.Cell) fake {
+	someWarm := func(n int, f fake) func(int, recall.Cell) fake {
+		return func(_ int, c recall.Cell) fake {
 			if c.Arm == "warm" && n > 0 {
 				n--
 				return f
@@ -28,34 +28,34 @@ func TestCacheGate(t *testing.T) {
 			return fake{}
 		}
 	}
-	exact, noisy := &fidelity.Noise{}, &fidelity.Noise{Nats: 0.01, Repeats: 3}
+	exact, noisy := &recall.Noise{}, &recall.Noise{Nats: 0.01, Repeats: 3}
 	for name, row := range map[string]struct {
-		now      func(int, fidelity.Cell) fake
-		noise    *fidelity.Noise
+		now      func(int, recall.Cell) fake
+		noise    *recall.Noise
 		reported bool
-		standing fidelity.Standing
+		standing recall.Standing
 		words    string
 	}{
-		"equal":                   {healthy, exact, true, fidelity.Held, "warm = cold (hits proven 12/12)"},
-		"rounding":                {warm(fake{shift: 1e-4}), exact, true, fidelity.Held, "warm = cold"},
-		"one-text-differs":        {someWarm(1, fake{warm: "48213."}), exact, true, fidelity.Regressed, "in 1 of 12 pairs"},
-		"margins-move":            {warm(fake{shift: 0.01}), exact, true, fidelity.Regressed, "largest shift 0.01 nat"},
-		"within-known-noise":      {warm(fake{shift: 0.02}), noisy, true, fidelity.Held, "warm = cold"},
-		"beyond-known-noise":      {warm(fake{shift: 0.05}), noisy, true, fidelity.Regressed, "12 of 12"},
-		"unknown-noise-texts":     {warm(fake{warm: "48213 it is"}), nil, true, fidelity.Held, "proves nothing"},
-		"unknown-noise-five-lost": {someWarm(5, fake{miss: true}), nil, true, fidelity.Regressed, "loses 5"}, // 2^-5 < 0.05
-		"unknown-noise-four-lost": {someWarm(4, fake{miss: true}), nil, true, fidelity.Inconclusive, "loses 4"},
-		"no-hit":                  {warm(fake{cold: true}), exact, true, fidelity.Inconclusive, "nothing is proven"},
-		"hits-not-reported":       {warm(fake{cold: true}), exact, false, fidelity.Absent, "--enable-cache-report"},
+		"equal":                   {healthy, exact, true, recall.Held, "warm = cold (hits proven 12/12)"},
+		"rounding":                {warm(fake{shift: 1e-4}), exact, true, recall.Held, "warm = cold"},
+		"one-text-differs":        {someWarm(1, fake{warm: "48213."}), exact, true, recall.Regressed, "in 1 of 12 pairs"},
+		"margins-move":            {warm(fake{shift: 0.01}), exact, true, recall.Regressed, "largest shift 0.01 nat"},
+		"within-known-noise":      {warm(fake{shift: 0.02}), noisy, true, recall.Held, "warm = cold"},
+		"beyond-known-noise":      {warm(fake{shift: 0.05}), noisy, true, recall.Regressed, "12 of 12"},
+		"unknown-noise-texts":     {warm(fake{warm: "48213 it is"}), nil, true, recall.Held, "proves nothing"},
+		"unknown-noise-five-lost": {someWarm(5, fake{miss: true}), nil, true, recall.Regressed, "loses 5"}, // 2^-5 < 0.05
+		"unknown-noise-four-lost": {someWarm(4, fake{miss: true}), nil, true, recall.Inconclusive, "loses 4"},
+		"no-hit":                  {warm(fake{cold: true}), exact, true, recall.Inconclusive, "nothing is proven"},
+		"hits-not-reported":       {warm(fake{cold: true}), exact, false, recall.Absent, "--enable-cache-report"},
 		"nothing-measured": {
-			func(int, fidelity.Cell) fake { return fake{gap: true} }, exact, true, fidelity.Absent, "no pair",
+			func(int, recall.Cell) fake { return fake{gap: true} }, exact, true, recall.Absent, "no pair",
 		},
 		"unproven-pairs-are-no-hit": {
-			someWarm(3, fake{cold: true, warm: "11111"}), exact, true, fidelity.Held, "hits proven 9/12",
+			someWarm(3, fake{cold: true, warm: "11111"}), exact, true, recall.Held, "hits proven 9/12",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := fidelity.JudgeCache(script(plan, row.now), row.noise, row.reported)
+			r, err := recall.JudgeCache(script(plan, row.now), row.noise, row.reported)
 			require.NoError(t, err)
 			if r.Standing != row.standing || !strings.Contains(r.Text, row.words) {
 				t.Errorf("%s: %q; want %s with %q", r.Standing, r.Text, row.standing, row.words)
@@ -72,9 +72,9 @@ func TestCacheNeedsAColdArm(t *testing.T) {
 			obs[i].Cached.N = 64
 		}
 	}
-	r, err := fidelity.JudgeCache(obs, &fidelity.Noise{}, true)
+	r, err := recall.JudgeCache(obs, &recall.Noise{}, true)
 	require.NoError(t, err)
-	if r.Proven != 0 || r.Standing != fidelity.Inconclusive {
+	if r.Proven != 0 || r.Standing != recall.Inconclusive {
 		t.Errorf("%d pairs proven and %s although no arm was cold", r.Proven, r.Standing)
 	}
 }

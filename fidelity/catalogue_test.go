@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/oracle/faults"
 )
@@ -29,21 +29,21 @@ func TestCatalogueInTheModel(t *testing.T) {
 	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g)
-	far := func(c fidelity.Cell) bool { return c.Tokens == 512 && c.Depth <= 0.25 }
-	short := func(c fidelity.Cell) bool { return c.Tokens == 128 && c.Repeat == 0 }
-	keep := func(c fidelity.Cell) bool {
-		return c.Arm == fidelity.Short || c.Family == fidelity.Recall && (far(c) || short(c))
+	far := func(c recall.Cell) bool { return c.Tokens == 512 && c.Depth <= 0.25 }
+	short := func(c recall.Cell) bool { return c.Tokens == 128 && c.Repeat == 0 }
+	keep := func(c recall.Cell) bool {
+		return c.Arm == recall.Short || c.Family == recall.Recall && (far(c) || short(c))
 	}
-	plan := planOf(t, fidelity.Full, keep)
+	plan := planOf(t, recall.Full, keep)
 	seen := 0
 	for _, f := range faults.All() {
-		if budgetOf() != fidelity.Full && f.Name != "hadamard-on-q-only" && f.Name != "sinks-zero" {
+		if budgetOf() != recall.Full && f.Name != "hadamard-on-q-only" && f.Name != "sinks-zero" {
 			continue
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			obs := observe(t, faulty(t, f.Name), "nano-v4", plan)
-			with, err := fidelity.Judge(plan, obs, fidelity.Context{
-				Budget:        fidelity.Standard,
+			with, err := recall.Judge(plan, obs, recall.Context{
+				Budget:        recall.Standard,
 				Golden:        g,
 				Deterministic: true,
 				Reported:      true,
@@ -60,8 +60,8 @@ func TestCatalogueInTheModel(t *testing.T) {
 			if with.Code != suite.Regression {
 				t.Errorf("against the golden: code %d, %q", with.Code, with.Verdict)
 			}
-			without, err := fidelity.Judge(plan, obs, fidelity.Context{
-				Budget:        fidelity.Standard,
+			without, err := recall.Judge(plan, obs, recall.Context{
+				Budget:        recall.Standard,
 				Deterministic: true,
 				Reported:      true,
 			})

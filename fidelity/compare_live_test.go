@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
@@ -38,19 +38,19 @@ func TestCompare(t *testing.T) {
 	if v, set := suite.Value("ASSAY_RESUME"); set {
 		suite.Usage(fmt.Errorf("ASSAY_RESUME=%q: a comparison cannot be continued, unset it", v))
 	}
-	var c fidelity.Compared
+	var c session.Compared
 	var err error
 	if isURL(before) {
 		c, err = versus(t, before, now).Run(t.Context())
 	} else {
 		for _, folder := range []string{before, now} {
-			if _, err := fidelity.ReadPast(folder); err != nil {
+			if _, err := session.ReadPast(folder); err != nil {
 				suite.Usage(err)
 			}
 		}
 		dir, derr := suite.RunDir()
 		require.NoError(t, derr)
-		c, err = fidelity.Folders{
+		c, err = session.Folders{
 			Before: before, Now: now, Dir: dir, Shown: suite.Shown, Out: os.Stdout, Style: report.StyleFor(os.Stdout),
 			Result: suite.Record,
 		}.Run()
@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 	if err == nil {
 		suite.Verdict(c.Code, c.Verdict)
 	} else {
-		conclude(t, fidelity.Done{}, err)
+		conclude(t, session.Done{}, err)
 	}
 	if !isJob && (err != nil || c.Code != suite.Pass) {
 		t.Fail()
@@ -67,7 +67,7 @@ func TestCompare(t *testing.T) {
 
 func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
-func versus(t *testing.T, before, now string) fidelity.Versus {
+func versus(t *testing.T, before, now string) session.Versus {
 	t.Helper()
 	key, _ := suite.Value("OPENAI_API_KEY")
 	model, set := suite.Value("ASSAY_MODEL")
@@ -81,7 +81,7 @@ func versus(t *testing.T, before, now string) fidelity.Versus {
 		}
 		return c
 	}
-	v := fidelity.Versus{
+	v := session.Versus{
 		Before: client(before), Now: client(now), Secret: key, Haystack: userHaystack(t), Budget: budgetOf(),
 		Parallel: gentle,
 		Shown:    suite.Shown, Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(),

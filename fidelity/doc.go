@@ -13,4 +13,6 @@
 // What is not claimed: that a model understands its context. Needles are copied codes: a fault that
 // spares copying passes. Without a golden a weak model and a faulty engine can look alike; the text
 // of the verdict then names both.
+//
+// The jobs themselves are in fidelity/internal: this package holds their tests, which are what a user runs.
 package fidelity

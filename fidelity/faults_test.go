@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
@@ -21,13 +21,13 @@ func TestFaults(t *testing.T) {
 
 	// The smallest cells that decide: nine short ones against six far ones give Fisher's p = 1/5005 when
 	// all of the far are lost, and eight far against five near ones 1/1287.
-	recallSlice := func(c fidelity.Cell) bool {
+	recallSlice := func(c recall.Cell) bool {
 		far := c.Tokens == 512 && c.Depth <= 0.25
 		short := c.Tokens == 128 && c.Repeat == 0
-		return c.Arm == fidelity.Short || c.Family == fidelity.Recall && (far || short)
+		return c.Arm == recall.Short || c.Family == recall.Recall && (far || short)
 	}
-	marginSlice := func(c fidelity.Cell) bool {
-		return c.Family == fidelity.Recall && c.Repeat == 0 && (c.Tokens == 128 || c.Tokens == 512 && c.Depth == 0)
+	marginSlice := func(c recall.Cell) bool {
+		return c.Family == recall.Recall && c.Repeat == 0 && (c.Tokens == 128 || c.Tokens == 512 && c.Depth == 0)
 	}
 	for _, row := range []struct {
 		fault  string
@@ -49,29 +49,29 @@ func TestFaults(t *testing.T) {
 			name = "none"
 		}
 		t.Run(name, func(t *testing.T) {
-			m, keep, budget := load(t, "nano-v4"), marginSlice, fidelity.Full
+			m, keep, budget := load(t, "nano-v4"), marginSlice, recall.Full
 			if row.fault != "" {
 				m = faulty(t, row.fault)
 			}
 			if row.loses || row.fault == "" {
 				keep = recallSlice
 			}
-			if budgetOf() == fidelity.Full {
-				keep, budget = wholePlan, fidelity.Standard
+			if budgetOf() == recall.Full {
+				keep, budget = wholePlan, recall.Standard
 			}
 			plan := planOf(t, budget, keep)
 			obs := observe(t, m, "nano-v4", plan)
 
-			with, err := fidelity.Judge(plan, obs, fidelity.Context{
-				Budget:        fidelity.Standard,
+			with, err := recall.Judge(plan, obs, recall.Context{
+				Budget:        recall.Standard,
 				Golden:        g,
 				Deterministic: true,
 				Reported:      true,
 			})
 			require.NoError(t, err)
 			t.Log(with.Golden)
-			without, err := fidelity.Judge(plan, obs, fidelity.Context{
-				Budget:        fidelity.Standard,
+			without, err := recall.Judge(plan, obs, recall.Context{
+				Budget:        recall.Standard,
 				Deterministic: true,
 				Reported:      true,
 			})
@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 				}
 				return
 			}
-			if with.Code != suite.Regression || with.Golden.Margins != fidelity.Regressed {
+			if with.Code != suite.Regression || with.Golden.Margins != recall.Regressed {
 				t.Errorf("against the golden: code %d, margins %s, %q", with.Code, with.Golden.Margins, with.Verdict)
 			}
 			// The medians of docs/sources.md over other prompts, halved: the fault must show in its known size, not by accident.
@@ -106,11 +106,11 @@ func TestFaults(t *testing.T) {
 // runs beside it.
 func TestRepeats(t *testing.T) {
 	long(t)
-	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
-		return c.Family == fidelity.Recall && c.Tokens <= 256 && c.Depth == 0.5 || c.Arm == fidelity.Short
+	plan := planOf(t, recall.Standard, func(c recall.Cell) bool {
+		return c.Family == recall.Recall && c.Tokens <= 256 && c.Depth == 0.5 || c.Arm == recall.Short
 	})
 	m := load(t, "nano-v4")
-	n := fidelity.NoiseOf([][]fidelity.Observation{observe(t, m, "nano-v4", plan), observe(t, m, "nano-v4", plan)}, "test")
+	n := recall.NoiseOf([][]recall.Observation{observe(t, m, "nano-v4", plan), observe(t, m, "nano-v4", plan)}, "test")
 	if n.Nats != 0 {
 		t.Errorf("two runs differ by %g nat", n.Nats)
 	}

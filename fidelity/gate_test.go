@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -27,19 +27,19 @@ type fake struct {
 }
 
 // standard is grid, window and cache test of the standard plan: 79 cells.
-func standard(t testing.TB) fidelity.Plan {
+func standard(t testing.TB) recall.Plan {
 	t.Helper()
-	p, err := fidelity.NewPlan(fidelity.Standard, 0)
+	p, err := recall.NewPlan(recall.Standard, 0)
 	require.NoError(t, err)
-	return p.Only(func(c fidelity.Cell) bool { return !c.Further })
+	return p.Only(func(c recall.Cell) bool { return !c.Further })
 }
 
 // script makes observations of a plan; behave says what each cell does.
-func script(p fidelity.Plan, behave func(i int, c fidelity.Cell) fake) []fidelity.Observation {
-	var out []fidelity.Observation
+func script(p recall.Plan, behave func(i int, c recall.Cell) fake) []recall.Observation {
+	var out []recall.Observation
 	for i, c := range p.Cells {
 		f := behave(i, c)
-		o := fidelity.Observation{
+		o := recall.Observation{
 			Cell: c, Class: "exact", Hit: true, Measured: true, Formed: true, Expected: "48213", Answer: "48213",
 			PromptSHA: "0123456789abcdef", Tokens: endpoint.Count{N: c.Tokens, Known: true}, Cached: endpoint.Count{Known: true},
 		}
@@ -62,7 +62,7 @@ func script(p fidelity.Plan, behave func(i int, c fidelity.Cell) fake) []fidelit
 			o.Answer = f.warm
 		}
 		for _, digit := range "48213" {
-			o.Positions = append(o.Positions, fidelity.Position{
+			o.Positions = append(o.Positions, recall.Position{
 				Token:  string(digit),
 				Margin: 10 + f.shift,
 				Top:    []float64{-0.0001, -10 - f.shift, -11 - f.shift},
@@ -77,37 +77,37 @@ func script(p fidelity.Plan, behave func(i int, c fidelity.Cell) fake) []fidelit
 	return out
 }
 
-func healthy(int, fidelity.Cell) fake { return fake{} }
+func healthy(int, recall.Cell) fake { return fake{} }
 
 // goldenOf blesses one run of a plan as that of an exact engine, and reads it back as a file holds it.
-func goldenOf(t testing.TB, p fidelity.Plan, obs []fidelity.Observation) *fidelity.Golden {
+func goldenOf(t testing.TB, p recall.Plan, obs []recall.Observation) *recall.Golden {
 	t.Helper()
-	return goldenBy(t, p, [][]fidelity.Observation{obs}, fidelity.Blessing{Reason: "test", Exact: true, Source: "s"})
+	return goldenBy(t, p, [][]recall.Observation{obs}, recall.Blessing{Reason: "test", Exact: true, Source: "s"})
 }
 
-func goldenBy(t testing.TB, p fidelity.Plan, runs [][]fidelity.Observation, b fidelity.Blessing) *fidelity.Golden {
+func goldenBy(t testing.TB, p recall.Plan, runs [][]recall.Observation, b recall.Blessing) *recall.Golden {
 	t.Helper()
-	cases, _, err := fidelity.Bless(p, runs, b)
+	cases, _, err := recall.Bless(p, runs, b)
 	require.NoError(t, err)
 	raw, err := json.Marshal(cases)
 	require.NoError(t, err)
 	var back map[string]any
 	require.NoError(t, json.Unmarshal(raw, &back))
-	g, err := fidelity.ParseGolden("fidelity/test/s-standard", back)
+	g, err := recall.ParseGolden("fidelity/test/s-standard", back)
 	require.NoError(t, err)
 	return g
 }
 
-func judge(t testing.TB, p fidelity.Plan, obs []fidelity.Observation, g *fidelity.Golden) fidelity.Comparison {
+func judge(t testing.TB, p recall.Plan, obs []recall.Observation, g *recall.Golden) recall.Comparison {
 	t.Helper()
-	c, err := fidelity.Decide(fidelity.Standard, p, obs, g, true)
+	c, err := recall.Decide(recall.Standard, p, obs, g, true)
 	require.NoError(t, err)
 	return c
 }
 
 // first makes the first n cells of the plan behave as f.
-func first(n int, f fake) func(int, fidelity.Cell) fake {
-	return func(i int, _ fidelity.Cell) fake {
+func first(n int, f fake) func(int, recall.Cell) fake {
+	return func(i int, _ recall.Cell) fake {
 		if i < n {
 			return f
 		}
@@ -120,24 +120,24 @@ func TestExactGate(t *testing.T) {
 	plan := standard(t)
 	g := goldenOf(t, plan, script(plan, healthy))
 	for name, row := range map[string]struct {
-		now              func(int, fidelity.Cell) fake
-		margins, overall fidelity.Standing
+		now              func(int, recall.Cell) fake
+		margins, overall recall.Standing
 		lost             int
 	}{
-		"unchanged":               {healthy, fidelity.Held, fidelity.Held, 0},
-		"fp32-noise":              {first(79, fake{shift: 2e-5}), fidelity.Held, fidelity.Held, 0},
-		"benign-reordering":       {first(79, fake{shift: -1e-4}), fidelity.Held, fidelity.Held, 0},
-		"mhc-bf16":                {first(79, fake{shift: 0.0028}), fidelity.Regressed, fidelity.Regressed, 0},
-		"window-one-short":        {first(79, fake{shift: -0.008}), fidelity.Regressed, fidelity.Regressed, 0},
-		"v-scale":                 {first(79, fake{shift: 0.043}), fidelity.Regressed, fidelity.Regressed, 0},
-		"one-column-moves":        {first(5, fake{shift: 0.05}), fidelity.Regressed, fidelity.Regressed, 0},
-		"a-tie-falls-elsewhere":   {first(1, fake{shift: 0.5}), fidelity.Inconclusive, fidelity.Inconclusive, 0},
-		"six-lost":                {first(6, fake{miss: true}), fidelity.Regressed, fidelity.Regressed, 6},
-		"unmeasured-beyond-5-pct": {first(5, fake{gap: true}), fidelity.Held, fidelity.Inconclusive, 0},
-		"unmeasured-within-5-pct": {first(3, fake{gap: true}), fidelity.Held, fidelity.Held, 0},
-		"other-prompts-pair-not":  {first(79, fake{other: true}), fidelity.Absent, fidelity.Absent, 0},
+		"unchanged":               {healthy, recall.Held, recall.Held, 0},
+		"fp32-noise":              {first(79, fake{shift: 2e-5}), recall.Held, recall.Held, 0},
+		"benign-reordering":       {first(79, fake{shift: -1e-4}), recall.Held, recall.Held, 0},
+		"mhc-bf16":                {first(79, fake{shift: 0.0028}), recall.Regressed, recall.Regressed, 0},
+		"window-one-short":        {first(79, fake{shift: -0.008}), recall.Regressed, recall.Regressed, 0},
+		"v-scale":                 {first(79, fake{shift: 0.043}), recall.Regressed, recall.Regressed, 0},
+		"one-column-moves":        {first(5, fake{shift: 0.05}), recall.Regressed, recall.Regressed, 0},
+		"a-tie-falls-elsewhere":   {first(1, fake{shift: 0.5}), recall.Inconclusive, recall.Inconclusive, 0},
+		"six-lost":                {first(6, fake{miss: true}), recall.Regressed, recall.Regressed, 6},
+		"unmeasured-beyond-5-pct": {first(5, fake{gap: true}), recall.Held, recall.Inconclusive, 0},
+		"unmeasured-within-5-pct": {first(3, fake{gap: true}), recall.Held, recall.Held, 0},
+		"other-prompts-pair-not":  {first(79, fake{other: true}), recall.Absent, recall.Absent, 0},
 		"gaps-hide-no-fault": {
-			func(i int, _ fidelity.Cell) fake { return fake{gap: i < 40, shift: 0.05} }, fidelity.Regressed, fidelity.Regressed,
+			func(i int, _ recall.Cell) fake { return fake{gap: i < 40, shift: 0.05} }, recall.Regressed, recall.Regressed,
 			0,
 		},
 	} {
@@ -159,14 +159,14 @@ func TestGoldenGateCountsPairs(t *testing.T) {
 	if len(c.Lost) != 0 || len(c.Won) != 6 || c.Hits != 69 || c.Pairs != 79 {
 		t.Errorf("%d lost, %d won, %d golden hits of %d pairs; want 0, 6, 69 of 79", len(c.Lost), len(c.Won), c.Hits, c.Pairs)
 	}
-	if c.Recall == fidelity.Regressed {
+	if c.Recall == recall.Regressed {
 		t.Errorf("recall improved and is %s", c.Recall)
 	}
 }
 
 // Positions after a wrong digit have another context and are not compared.
 func TestShiftStopsAtTheFirstWrongDigit(t *testing.T) {
-	plan := standard(t).Only(func(c fidelity.Cell) bool { return c.ID == "fidelity/recall/len-128/depth-0.00" })
+	plan := standard(t).Only(func(c recall.Cell) bool { return c.ID == "fidelity/recall/len-128/depth-0.00" })
 	now := script(plan, healthy)
 	now[0].Positions = now[0].Positions[:1]
 	now[0].Positions[0].Margin = -3
@@ -178,12 +178,12 @@ func TestShiftStopsAtTheFirstWrongDigit(t *testing.T) {
 
 func TestNoiseIsBetweenRepeats(t *testing.T) {
 	plan := standard(t)
-	run := func(s float64) []fidelity.Observation { return script(plan, first(79, fake{shift: s})) }
-	n := fidelity.NoiseOf([][]fidelity.Observation{run(0), run(0.01), run(-0.02)}, "test")
+	run := func(s float64) []recall.Observation { return script(plan, first(79, fake{shift: s})) }
+	n := recall.NoiseOf([][]recall.Observation{run(0), run(0.01), run(-0.02)}, "test")
 	if math.Abs(n.Nats-0.02) > 1e-12 || n.Repeats != 3 {
 		t.Errorf("noise %+v, want 0.02 nat over 3 repeats", n)
 	}
-	if n := fidelity.NoiseOf([][]fidelity.Observation{run(0)}, "test"); n.Nats != 0 || n.Repeats != 1 {
+	if n := recall.NoiseOf([][]recall.Observation{run(0)}, "test"); n.Nats != 0 || n.Repeats != 1 {
 		t.Errorf("one run tells nothing of noise, got %+v", n)
 	}
 }
@@ -193,20 +193,20 @@ func TestGoldenRoundTrip(t *testing.T) {
 	obs := script(plan, first(1, fake{miss: true}))
 	obs[0].Positions[0].AtMost = true
 	obs[1].Positions[0].Token = "\"\\ \u00e9"
-	want := map[string]fidelity.GoldenCell{}
+	want := map[string]recall.GoldenCell{}
 	for _, o := range obs {
-		want[o.Cell.ID] = fidelity.Keep(o)
+		want[o.Cell.ID] = recall.Keep(o)
 	}
 	if d := cmp.Diff(want, goldenOf(t, plan, obs).Cells); d != "" {
 		t.Errorf("cells (-want +got):\n%s", d)
 	}
 	for _, bad := range []string{`"4 =1 : 2"`, `"\"4\" =x : 2"`, `"\"4\" =1 : two"`, `"\"4\" =1"`, `7`, `"\"4 =1 : 2"`} {
-		var p fidelity.Position
+		var p recall.Position
 		if err := json.Unmarshal([]byte(bad), &p); err == nil {
 			t.Errorf("position %s was read as %+v", bad, p)
 		}
 	}
-	if _, err := fidelity.ParseGolden("fidelity/old", map[string]any{}); err == nil ||
+	if _, err := recall.ParseGolden("fidelity/old", map[string]any{}); err == nil ||
 		!strings.Contains(err.Error(), "bless again") {
 		t.Errorf("a golden of an earlier version must be refused with the fix, got %v", err)
 	}
@@ -215,9 +215,9 @@ func TestGoldenRoundTrip(t *testing.T) {
 // What the run amounts to: codes and the words of the verdict line.
 func TestVerdicts(t *testing.T) {
 	plan := standard(t)
-	lateLost := func(_ int, c fidelity.Cell) fake { return fake{miss: c.Tokens >= 512 && c.Arm != "repeat"} }
+	lateLost := func(_ int, c recall.Cell) fake { return fake{miss: c.Tokens >= 512 && c.Arm != "repeat"} }
 	for name, row := range map[string]struct {
-		now    func(int, fidelity.Cell) fake
+		now    func(int, recall.Cell) fake
 		golden bool
 		code   suite.Code
 		words  string
@@ -232,11 +232,11 @@ func TestVerdicts(t *testing.T) {
 				"0.001); no needle lost",
 		},
 		"warm-differs": {
-			func(_ int, c fidelity.Cell) fake { return fake{warm: map[string]string{"warm": "1"}[c.Arm]} }, true,
+			func(_ int, c recall.Cell) fake { return fake{warm: map[string]string{"warm": "1"}[c.Arm]} }, true,
 			suite.Regression, "fault  warm differs from cold in 12 of 12 pairs",
 		},
 		"no-hits": {
-			func(_ int, c fidelity.Cell) fake { return fake{cold: c.Arm == "warm"} }, true, suite.Inconclusive,
+			func(_ int, c recall.Cell) fake { return fake{cold: c.Arm == "warm"} }, true, suite.Inconclusive,
 			"warm arm without hits",
 		},
 		"request-failed": {
@@ -251,12 +251,12 @@ func TestVerdicts(t *testing.T) {
 		"other-prompts": {first(79, fake{other: true}), true, suite.Pass, "no fault found, no golden"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var g *fidelity.Golden
+			var g *recall.Golden
 			if row.golden {
 				g = goldenOf(t, plan, script(plan, healthy))
 			}
-			j, err := fidelity.Judge(plan, script(plan, row.now), fidelity.Context{
-				Budget:        fidelity.Standard,
+			j, err := recall.Judge(plan, script(plan, row.now), recall.Context{
+				Budget:        recall.Standard,
 				Golden:        g,
 				Deterministic: true,
 				Reported:      true,
@@ -270,6 +270,6 @@ func TestVerdicts(t *testing.T) {
 }
 
 func ExampleSlug() {
-	fmt.Println(fidelity.Slug("deepseek-ai/DeepSeek-V4 Flash"), fidelity.Slug("///"))
+	fmt.Println(recall.Slug("deepseek-ai/DeepSeek-V4 Flash"), recall.Slug("///"))
 	// Output: deepseek-ai-deepseek-v4-flash unnamed
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/golden"
 )
@@ -18,14 +19,14 @@ import (
 // recorded anew where the model moved. (That its values hold is TestMainJob's claim.)
 func TestGolden(t *testing.T) {
 	family := familyOf("nano-v4")
-	plan, err := fidelity.NewPlan(fidelity.Full, 0)
+	plan, err := recall.NewPlan(recall.Full, 0)
 	require.NoError(t, err)
-	ids := []string{fidelity.HeaderID}
+	ids := []string{recall.HeaderID}
 	for _, c := range plan.Cells {
 		ids = append(ids, c.ID)
 	}
 	if golden.Updating() {
-		record(t, family, embeddedJob(t, fidelity.Full))
+		record(t, family, embeddedJob(t, recall.Full))
 	}
 	golden.Orphans(t, family, ids)
 	g, err := readGolden(familyOf("nano-v4"))
@@ -39,22 +40,22 @@ func TestGolden(t *testing.T) {
 }
 
 // record runs a job and writes its golden, unless the one on disk holds.
-func record(t *testing.T, family string, j fidelity.Job) {
+func record(t *testing.T, family string, j session.Job) {
 	t.Helper()
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
-	if g := d.Judgement.Golden; g != nil && g.Margins == fidelity.Held && len(g.Unpaired)+len(g.Missing) == 0 {
+	if g := d.Judgement.Golden; g != nil && g.Margins == recall.Held && len(g.Unpaired)+len(g.Missing) == 0 {
 		return
 	}
 	write(t, family, "nano-v4", d.Plan, d.Observations)
 }
 
 // write makes a golden of one run of a shipped model, whose engine repeats itself to the bit.
-func write(t *testing.T, family, model string, p fidelity.Plan, obs []fidelity.Observation) {
+func write(t *testing.T, family, model string, p recall.Plan, obs []recall.Observation) {
 	t.Helper()
-	cases, _, err := fidelity.Bless(p.Only(wholePlan), [][]fidelity.Observation{obs}, fidelity.Blessing{
+	cases, _, err := recall.Bless(p.Only(wholePlan), [][]recall.Observation{obs}, recall.Blessing{
 		Reason: "what the shipped weights answer under the float64 operators", Exact: true,
-		Server: fidelity.Server{Kind: "embedded"},
+		Server: recall.Server{Kind: "embedded"},
 		Source: "float64 engine: TestRepeats wants two runs equal to the bit",
 	})
 	require.NoError(t, err)
@@ -66,17 +67,17 @@ func write(t *testing.T, family, model string, p fidelity.Plan, obs []fidelity.O
 // familyOf is the golden of a shipped model under the shipped haystack: of the fp32 model for every budget, of its
 // twins for the standard one.
 func familyOf(model string) string {
-	b := fidelity.Standard
+	b := recall.Standard
 	if model == "nano-v4" {
-		b = fidelity.Full
+		b = recall.Full
 	}
-	return fidelity.GoldenFamily(model, "opticks", b)
+	return recall.GoldenFamily(model, "opticks", b)
 }
 
 func provenance(t testing.TB, folder string) golden.Provenance {
 	t.Helper()
 	return golden.Provenance{
-		Generator: "fidelity.Job on internal/server over internal/nano",
+		Generator: "session.Job on internal/server over internal/nano",
 		Seed:      "needle: PCG by FNV-1a of seed 0 and case ID",
 		Source:    "fixtures/" + folder + " under the float64 oracles; haystack opticks " + haystack(t).SHA256[:16],
 		Model:     "sha256:" + fingerprint(t, folder),

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/ask"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/internal/server"
@@ -25,13 +26,13 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // observe runs the cells of a plan on a model. Requests that fail are not repeated: a model that computes
 // NaN fails every time.
-func observe(t testing.TB, m *nano.Model, name string, p fidelity.Plan) []fidelity.Observation {
+func observe(t testing.TB, m *nano.Model, name string, p recall.Plan) []recall.Observation {
 	t.Helper()
 	e, err := server.Nano(m, name, contextWindow)
 	require.NoError(t, err)
 	s, err := server.New(e, server.Config{})
 	require.NoError(t, err)
-	return ask(t, handler{s}, flight(name), p)
+	return askAll(t, handler{s}, flight(name), p)
 }
 
 // flight is the pre-flight of the embedded server; TestMainJob shows that the real one says the same.
@@ -50,7 +51,7 @@ func flight(name string) endpoint.Preflight {
 	return f
 }
 
-func ask(t testing.TB, h http.RoundTripper, f endpoint.Preflight, p fidelity.Plan) []fidelity.Observation {
+func askAll(t testing.TB, h http.RoundTripper, f endpoint.Preflight, p recall.Plan) []recall.Observation {
 	t.Helper()
 	c, err := endpoint.New(endpoint.Options{
 		BaseURL:   "http://engine.test",
@@ -59,7 +60,7 @@ func ask(t testing.TB, h http.RoundTripper, f endpoint.Preflight, p fidelity.Pla
 		Limits:    endpoint.Limits{MaxTries: 1},
 	})
 	require.NoError(t, err)
-	a := &fidelity.Asker{Client: c, Flight: f, Haystack: haystack(t), RunNonce: "run", Parallel: 2}
+	a := &recall.Asker{Asker: ask.Asker{Client: c, Flight: f}, Haystack: haystack(t), RunNonce: "run", Parallel: 2}
 	require.NoError(t, a.Prepare(t.Context()))
 	obs, err := a.Run(t.Context(), p)
 	require.NoError(t, err)
@@ -75,14 +76,14 @@ func faulty(t testing.TB, name string) *nano.Model {
 	return m.With(f.Apply(m.Ops()))
 }
 
-func planOf(t testing.TB, b fidelity.Budget, keep func(fidelity.Cell) bool) fidelity.Plan {
+func planOf(t testing.TB, b recall.Budget, keep func(recall.Cell) bool) recall.Plan {
 	t.Helper()
-	p, err := fidelity.NewPlan(b, contextWindow)
+	p, err := recall.NewPlan(b, contextWindow)
 	require.NoError(t, err)
 	return p.Only(keep)
 }
 
-func wholePlan(fidelity.Cell) bool { return true }
+func wholePlan(recall.Cell) bool { return true }
 
 // long leaves numeric proofs to runs without -short: under -race they take twenty times as long and race nothing
 // that TestMainJob does not.

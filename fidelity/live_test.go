@@ -12,7 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/golden"
@@ -45,11 +46,11 @@ func TestLive(t *testing.T) {
 	}
 }
 
-func liveJob(t *testing.T) (fidelity.Job, error) {
+func liveJob(t *testing.T) (session.Job, error) {
 	t.Helper()
 	base, err := suite.BaseURL("live", "tests")
 	if err != nil {
-		return fidelity.Job{}, err
+		return session.Job{}, err
 	}
 	key, _ := suite.Value("OPENAI_API_KEY")
 	model, set := suite.Value("ASSAY_MODEL")
@@ -58,11 +59,11 @@ func liveJob(t *testing.T) (fidelity.Job, error) {
 	}
 	c, err := endpoint.New(endpoint.Options{BaseURL: base, APIKey: key, Model: model, MaxInFlight: gentle})
 	if err != nil {
-		return fidelity.Job{}, fmt.Errorf("OPENAI_BASE_URL: %w", err)
+		return session.Job{}, fmt.Errorf("OPENAI_BASE_URL: %w", err)
 	}
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
-	j := fidelity.Job{
+	j := session.Job{
 		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
 		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless -reason=\"what this build is\"",
 		Dir: dir, Shown: suite.Shown, Result: suite.Record,
@@ -97,9 +98,9 @@ func mayBless() {
 }
 
 // bless records the last repeat of a run as the golden of its model and profile.
-func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
+func bless(t *testing.T, j session.Job, d session.Done) {
 	t.Helper()
-	if len(d.Judgement.Errors) > 0 || d.Judgement.Cache.Standing == fidelity.Regressed {
+	if len(d.Judgement.Errors) > 0 || d.Judgement.Cache.Standing == recall.Regressed {
 		suite.Verdict(suite.Regression, "not recorded: "+d.Judgement.Verdict)
 		return
 	}
@@ -108,11 +109,11 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 		suite.Verdict(suite.NotReachable, "not recorded: "+err.Error())
 		return
 	}
-	if diff := d.Server.Differences(fidelity.ServerOf(id)); len(diff) > 0 {
+	if diff := d.Server.Differences(recall.ServerOf(id)); len(diff) > 0 {
 		suite.Verdict(suite.Inconclusive, "not recorded: the server changed while it was asked: "+strings.Join(diff, "; "))
 		return
 	}
-	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{
+	cases, left, err := recall.Bless(d.Plan, d.Repeats, recall.Blessing{
 		Reason: *reason,
 		CI:     inCI(),
 		Server: d.Server,
@@ -125,17 +126,17 @@ func bless(t *testing.T, j fidelity.Job, d fidelity.Done) {
 	prov := golden.Provenance{
 		Generator: "go tool mage bless", Seed: "needle: PCG by FNV-1a of seed 0 and case ID",
 		Source: "answers of a live server; haystack " + j.Haystack.Name + " " + j.Haystack.SHA256[:16],
-		Model:  "served as " + d.Flight.Model, Profile: fidelity.Profile(j.Haystack.Name, j.Budget),
+		Model:  "served as " + d.Flight.Model, Profile: recall.Profile(j.Haystack.Name, j.Budget),
 	}
 	caution := ""
 	if left != "" {
 		caution = "; " + left
 	}
-	if d.Judgement.Controls.Standing != fidelity.Held {
+	if d.Judgement.Controls.Standing != recall.Held {
 		prov.Notes = "recorded although the internal controls said: " + d.Judgement.Controls.Text
 		caution += "; caution: " + d.Judgement.Controls.Text
 	}
-	name, err := golden.Record(t, fidelity.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{
+	name, err := golden.Record(t, recall.GoldenFamily(d.Flight.Model, j.Haystack.Name, j.Budget), golden.Doc{
 		Provenance: prov,
 		Cases:      cases,
 	})

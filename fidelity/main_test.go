@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/golden"
 	"github.com/assay-suite/assay/internal/needle"
@@ -23,10 +24,10 @@ func TestMain(m *testing.M) { suite.Main(m) }
 // plain go test it is the smoke slice of the same job, against the same golden.
 func TestMainJob(t *testing.T) {
 	isJob := suite.Job(t)
-	j := embeddedJob(t, fidelity.Smoke)
+	j := embeddedJob(t, recall.Smoke)
 	j.Dir = runDir(t, isJob)
 	if testing.Short() {
-		j.Keep = func(c fidelity.Cell) bool { return c.Tokens <= 128 }
+		j.Keep = func(c recall.Cell) bool { return c.Tokens <= 128 }
 	}
 	if isJob {
 		j.Past = past()
@@ -40,19 +41,19 @@ func TestMainJob(t *testing.T) {
 		return
 	}
 	require.NoError(t, err)
-	if d.Judgement.Code != suite.Pass || d.Judgement.Golden == nil || d.Judgement.Golden.Margins != fidelity.Held {
+	if d.Judgement.Code != suite.Pass || d.Judgement.Golden == nil || d.Judgement.Golden.Margins != recall.Held {
 		t.Errorf("verdict %q (code %d) on the shipped model; golden %v", d.Judgement.Verdict, d.Judgement.Code,
 			d.Judgement.Golden)
 	}
 }
 
 // past is the run that a job is told to continue, nil for none.
-func past() *fidelity.Past {
+func past() *session.Past {
 	folder, set := suite.Value("ASSAY_RESUME")
 	if !set {
 		return nil
 	}
-	p, err := fidelity.ReadPast(folder)
+	p, err := session.ReadPast(folder)
 	if err != nil {
 		suite.Usage(fmt.Errorf("ASSAY_RESUME: %w", err))
 	}
@@ -60,11 +61,11 @@ func past() *fidelity.Past {
 }
 
 // embeddedJob is the main job on nano-v4 behind the real server, in this process.
-func embeddedJob(t testing.TB, b fidelity.Budget) fidelity.Job {
+func embeddedJob(t testing.TB, b recall.Budget) session.Job {
 	t.Helper()
 	c, err := endpoint.New(endpoint.Options{BaseURL: serve(t, load(t, "nano-v4"), "nano-v4"), MaxInFlight: 4})
 	require.NoError(t, err)
-	return fidelity.Job{
+	return session.Job{
 		Title:  "embedded nano-v4 (fp32)",
 		Hint:   "your own server: OPENAI_BASE_URL=http://host:port go tool mage live",
 		Client: c, Haystack: haystack(t), Budget: b, Parallel: 2, Deterministic: true,
@@ -76,7 +77,7 @@ func embeddedJob(t testing.TB, b fidelity.Budget) fidelity.Job {
 }
 
 // conclude turns the end of a job into its verdict line and code.
-func conclude(t *testing.T, d fidelity.Done, err error) {
+func conclude(t *testing.T, d session.Done, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
@@ -84,18 +85,18 @@ func conclude(t *testing.T, d fidelity.Done, err error) {
 	case endpoint.IsUnreachable(err):
 		t.Log(err)
 		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
-	case errors.Is(err, fidelity.ErrOtherRun):
+	case errors.Is(err, session.ErrOtherRun):
 		suite.Verdict(suite.UsageError, "usage: "+err.Error())
-	case errors.Is(err, fidelity.ErrDeclined):
+	case errors.Is(err, session.ErrDeclined):
 		suite.Verdict(suite.Inconclusive, err.Error())
 	default:
 		suite.Verdict(suite.ToolError, "tool or engine error: "+err.Error())
 	}
 }
 
-func budgetOf() fidelity.Budget {
+func budgetOf() recall.Budget {
 	b, _ := suite.Value("ASSAY_BUDGET")
-	return fidelity.Budget(b)
+	return recall.Budget(b)
 }
 
 func haystack(t testing.TB) *needle.Haystack {
@@ -132,7 +133,7 @@ func runDir(t testing.TB, isJob bool) string {
 }
 
 // readGolden returns nil where nothing is recorded.
-func readGolden(family string) (*fidelity.Golden, error) {
+func readGolden(family string) (*recall.Golden, error) {
 	f, err := golden.Read(family)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -140,5 +141,5 @@ func readGolden(family string) (*fidelity.Golden, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fidelity.ParseGolden(family, f.Cases)
+	return recall.ParseGolden(family, f.Cases)
 }

@@ -8,28 +8,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
 func TestPlanCounts(t *testing.T) {
 	for _, row := range []struct {
-		budget              fidelity.Budget
+		budget              recall.Budget
 		grid, window, cache int
 		further             int // far, near and bursts
 		maxTokens           int
 	}{
-		{fidelity.Smoke, 9, 5, 4, 6, 14_000},
-		{fidelity.Standard, 35, 20, 80, 65, 120_000}, // the newcomer's run
-		{fidelity.Full, 105, 20, 240, 235, 290_000},
+		{recall.Smoke, 9, 5, 4, 6, 14_000},
+		{recall.Standard, 35, 20, 80, 65, 120_000}, // the newcomer's run
+		{recall.Full, 105, 20, 240, 235, 290_000},
 	} {
 		t.Run(string(row.budget), func(t *testing.T) {
-			p, err := fidelity.NewPlan(row.budget, 8192)
+			p, err := recall.NewPlan(row.budget, 8192)
 			require.NoError(t, err)
 			got := []int{
-				p.Count(fidelity.Recall), p.Count(fidelity.Window), p.Count(fidelity.Cache),
-				p.Count(fidelity.Extra) + p.Count(fidelity.Concurrency),
+				p.Count(recall.Recall), p.Count(recall.Window), p.Count(recall.Cache),
+				p.Count(recall.Extra) + p.Count(recall.Concurrency),
 			}
 			if d := cmp.Diff([]int{row.grid, row.window, row.cache, row.further}, got); d != "" {
 				t.Errorf("grid, window, cache, further (-want +got):\n%s", d)
@@ -50,7 +50,7 @@ func TestPlanCounts(t *testing.T) {
 					t.Errorf("%s comes before its cold cell", c.ID)
 				}
 			}
-			if !slices.IsSortedFunc(p.Cells, func(a, b fidelity.Cell) int { return a.Tokens - b.Tokens }) {
+			if !slices.IsSortedFunc(p.Cells, func(a, b recall.Cell) int { return a.Tokens - b.Tokens }) {
 				t.Error("dear cells come before cheap ones")
 			}
 		})
@@ -59,8 +59,8 @@ func TestPlanCounts(t *testing.T) {
 
 // Smaller budgets are part of larger ones, so that one golden serves them all.
 func TestBudgetsNest(t *testing.T) {
-	ids := func(b fidelity.Budget) map[string]string {
-		p, err := fidelity.NewPlan(b, 0)
+	ids := func(b recall.Budget) map[string]string {
+		p, err := recall.NewPlan(b, 0)
 		require.NoError(t, err)
 		out := map[string]string{}
 		for _, c := range p.Cells {
@@ -68,8 +68,8 @@ func TestBudgetsNest(t *testing.T) {
 		}
 		return out
 	}
-	full := ids(fidelity.Full)
-	for _, b := range []fidelity.Budget{fidelity.Smoke, fidelity.Standard} {
+	full := ids(recall.Full)
+	for _, b := range []recall.Budget{recall.Smoke, recall.Standard} {
 		for id, prompt := range ids(b) {
 			if full[id] != prompt {
 				t.Errorf("%s of %s is not in the full plan with the same prompt", id, b)
@@ -79,7 +79,7 @@ func TestBudgetsNest(t *testing.T) {
 }
 
 func TestPlanKeepsInsideTheWindow(t *testing.T) {
-	p, err := fidelity.NewPlan(fidelity.Standard, 2048)
+	p, err := recall.NewPlan(recall.Standard, 2048)
 	require.NoError(t, err)
 	for _, c := range p.Cells {
 		if c.Tokens > 2048-256 {
@@ -91,10 +91,10 @@ func TestPlanKeepsInsideTheWindow(t *testing.T) {
 	}, p.LeftOut); d != "" {
 		t.Errorf("left out (-want +got):\n%s", d)
 	}
-	if _, err := fidelity.NewPlan(fidelity.Standard, 200); err == nil || !strings.Contains(err.Error(), "200 tokens") {
+	if _, err := recall.NewPlan(recall.Standard, 200); err == nil || !strings.Contains(err.Error(), "200 tokens") {
 		t.Errorf("a window of 200 tokens holds no cell, got %v", err)
 	}
-	if _, err := fidelity.NewPlan("huge", 0); err == nil || !strings.Contains(err.Error(), `"huge"`) {
+	if _, err := recall.NewPlan("huge", 0); err == nil || !strings.Contains(err.Error(), `"huge"`) {
 		t.Errorf("an unknown budget must be named, got %v", err)
 	}
 }
@@ -102,9 +102,9 @@ func TestPlanKeepsInsideTheWindow(t *testing.T) {
 // Every family has as many cells as the gate looks at, in an order that smaller budgets begin with.
 func TestFamiliesOfThePlan(t *testing.T) {
 	for _, window := range []int{0, 2048, 8192, 131072} {
-		order := map[fidelity.Budget]map[gate.Family][]string{}
-		for b, first := range map[fidelity.Budget]int{fidelity.Smoke: 10, fidelity.Standard: 40, fidelity.Full: 120} {
-			p, err := fidelity.NewPlan(b, window)
+		order := map[recall.Budget]map[gate.Family][]string{}
+		for b, first := range map[recall.Budget]int{recall.Smoke: 10, recall.Standard: 40, recall.Full: 120} {
+			p, err := recall.NewPlan(b, window)
 			require.NoError(t, err)
 			asked, unit := map[string]bool{}, map[string]gate.Family{}
 			for _, c := range p.Cells {
@@ -129,14 +129,14 @@ func TestFamiliesOfThePlan(t *testing.T) {
 					t.Errorf("window %d, %s: %d cells of %s, want %d", window, b, len(ids), f, gate.BlessCells)
 				}
 				for i, id := range ids[:first] {
-					if !asked[id] && (b != fidelity.Smoke || f == gate.Far || f == gate.Near) {
+					if !asked[id] && (b != recall.Smoke || f == gate.Far || f == gate.Near) {
 						t.Errorf("window %d, %s: %s is number %d of %s and not planned", window, b, id, i+1, f)
 					}
 				}
 			}
 		}
-		for f, ids := range order[fidelity.Full] {
-			for b, n := range map[fidelity.Budget]int{fidelity.Smoke: 40, fidelity.Standard: 120} {
+		for f, ids := range order[recall.Full] {
+			for b, n := range map[recall.Budget]int{recall.Smoke: 40, recall.Standard: 120} {
 				if !slices.Equal(order[b][f][:n], ids[:n]) {
 					t.Errorf("window %d: the first %d cells of %s are others in %s than in full", window, n, f, b)
 				}
@@ -151,7 +151,7 @@ func TestCellsAreRegistered(t *testing.T) {
 		registered[id] = true
 	}
 	for _, window := range []int{0, 8192, 32768} {
-		p, err := fidelity.NewPlan(fidelity.Full, window)
+		p, err := recall.NewPlan(recall.Full, window)
 		require.NoError(t, err)
 		for _, c := range slices.Concat(p.Cells, p.Reserve) {
 			if !registered[c.ID] {

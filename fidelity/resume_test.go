@@ -13,7 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -28,15 +29,15 @@ var (
 const parallel = 3
 
 // ledgerJob is a smoke run that keeps a ledger in its folder.
-func ledgerJob(t *testing.T, url, dir string) fidelity.Job {
+func ledgerJob(t *testing.T, url, dir string) session.Job {
 	t.Helper()
 	c, err := endpoint.New(endpoint.Options{BaseURL: url, Limits: endpoint.Limits{MaxTries: 1}})
 	require.NoError(t, err)
 	ledger, err := suite.OpenLedger(filepath.Join(dir, "results.jsonl"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ledger.Close() })
-	return fidelity.Job{
-		Title: "child", Client: c, Haystack: haystack(t), Budget: fidelity.Smoke, Parallel: parallel, Dir: dir,
+	return session.Job{
+		Title: "child", Client: c, Haystack: haystack(t), Budget: recall.Smoke, Parallel: parallel, Dir: dir,
 		Out: t.Output(), Result: ledger.Append,
 	}
 }
@@ -82,7 +83,7 @@ func TestResumeAfterAKill(t *testing.T) {
 	close(killed)
 	srv.CloseClientConnections()
 
-	past, err := fidelity.ReadPast(dir)
+	past, err := session.ReadPast(dir)
 	require.NoError(t, err)
 	require.NotEmpty(t, past.Answers, "the child was killed before its first answer")
 	raw, err := os.ReadFile(filepath.Join(dir, "results.jsonl"))
@@ -97,7 +98,7 @@ func TestResumeAfterAKill(t *testing.T) {
 
 	next := t.TempDir()
 	j := ledgerJob(t, srv.URL, next)
-	j.Past, err = fidelity.ReadPast(dir)
+	j.Past, err = session.ReadPast(dir)
 	require.NoError(t, err)
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestResumeAfterAKill(t *testing.T) {
 	restored := 0
 	for _, o := range d.Observations {
 		cells := 1
-		if o.Cell.Family == fidelity.Cache {
+		if o.Cell.Family == recall.Cache {
 			cells = 2
 		}
 		if !o.Measured || !o.Hit || o.Prompt == "" {
@@ -135,7 +136,7 @@ func TestResumeAfterAKill(t *testing.T) {
 		t.Errorf("%d answers restored (the job says %d), %d units asked in both runs; want some, and at most the %d in "+
 			"flight", restored, d.Restored, len(twice), parallel)
 	}
-	again, err := fidelity.ReadPast(next)
+	again, err := session.ReadPast(next)
 	require.NoError(t, err)
 	if len(again.Answers) != len(d.Plan.Cells) {
 		t.Errorf("the second run's folder holds %d answers of %d: it could not be continued in its turn", len(again.Answers),
@@ -165,18 +166,18 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 	_, err := ledgerJob(t, srv.URL, dir).Run(t.Context())
 	require.NoError(t, err)
 	for name, row := range map[string]struct {
-		change func(*fidelity.Job)
+		change func(*session.Job)
 		words  string // empty: goes on
 	}{
-		"same":           {func(*fidelity.Job) {}, ""},
-		"another-budget": {func(j *fidelity.Job) { j.Budget = fidelity.Standard }, "its budget"},
-		"another-text":   {func(j *fidelity.Job) { h := *j.Haystack; h.Name = "other"; j.Haystack = &h }, "its haystack"},
-		"another-build":  {func(*fidelity.Job) { e.version = "2" }, `version.version: "1", then "2"`},
+		"same":           {func(*session.Job) {}, ""},
+		"another-budget": {func(j *session.Job) { j.Budget = recall.Standard }, "its budget"},
+		"another-text":   {func(j *session.Job) { h := *j.Haystack; h.Name = "other"; j.Haystack = &h }, "its haystack"},
+		"another-build":  {func(*session.Job) { e.version = "2" }, `version.version: "1", then "2"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.version = "1"
 			j := ledgerJob(t, srv.URL, t.TempDir())
-			j.Past, err = fidelity.ReadPast(dir)
+			j.Past, err = session.ReadPast(dir)
 			require.NoError(t, err)
 			row.change(&j)
 			sent := len(e.chats)
@@ -188,7 +189,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, fidelity.ErrOtherRun) || !strings.Contains(err.Error(), row.words) {
+			if !errors.Is(err, session.ErrOtherRun) || !strings.Contains(err.Error(), row.words) {
 				t.Errorf("got %v, want ErrOtherRun with %q", err, row.words)
 			}
 			for _, q := range e.chats[sent:] {
@@ -198,7 +199,7 @@ func TestResumeRefusesOtherRuns(t *testing.T) {
 			}
 		})
 	}
-	if _, err := fidelity.ReadPast(t.TempDir()); !errors.Is(err, fidelity.ErrOtherRun) {
+	if _, err := session.ReadPast(t.TempDir()); !errors.Is(err, session.ErrOtherRun) {
 		t.Errorf("an empty folder: %v, want ErrOtherRun", err)
 	}
 }

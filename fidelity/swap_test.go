@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/golden"
 	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/internal/stat"
@@ -82,11 +82,11 @@ func TestSwaps(t *testing.T) {
 	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
 	require.NotNil(t, g)
-	slice := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
-		return c.Family == fidelity.Recall && (c.Tokens == 128 && c.Depth == 0 || c.Tokens == 256 && c.Depth == 0.5)
+	slice := planOf(t, recall.Standard, func(c recall.Cell) bool {
+		return c.Family == recall.Recall && (c.Tokens == 128 && c.Depth == 0 || c.Tokens == 256 && c.Depth == 0.5)
 	})
-	grid := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
-		return c.Family == fidelity.Recall && c.Tokens <= 2048
+	grid := planOf(t, recall.Standard, func(c recall.Cell) bool {
+		return c.Family == recall.Recall && c.Tokens <= 2048
 	})
 
 	doc := golden.Doc{Provenance: provenance(t, "nano-v4"), Cases: map[string]any{}}
@@ -98,7 +98,7 @@ func TestSwaps(t *testing.T) {
 		for _, n := range grid.Lengths {
 			ids = append(ids, lengthID(s.name, n))
 		}
-		if budgetOf() != fidelity.Full && !slices.Contains(again, s.name) {
+		if budgetOf() != recall.Full && !slices.Contains(again, s.name) {
 			continue
 		}
 		cells := map[string]swapCell{}
@@ -110,7 +110,7 @@ func TestSwaps(t *testing.T) {
 			cells[o.Cell.ID] = c
 		}
 		doc.Cases[sliceID] = cells
-		if budgetOf() == fidelity.Full {
+		if budgetOf() == recall.Full {
 			for n, row := range byLength(t, observe(t, s.model, "nano-v4", grid), grid, g) {
 				doc.Cases[lengthID(s.name, n)] = row
 			}
@@ -125,9 +125,9 @@ func lengthID(variant string, n int) string {
 	return fmt.Sprintf("fidelity/swap/%s/len-%d", variant, n)
 }
 
-func byLength(t testing.TB, obs []fidelity.Observation, p fidelity.Plan, g *fidelity.Golden) map[int]swapLength {
+func byLength(t testing.TB, obs []recall.Observation, p recall.Plan, g *recall.Golden) map[int]swapLength {
 	t.Helper()
-	c, err := fidelity.Compare(obs, g)
+	c, err := recall.Compare(obs, g)
 	require.NoError(t, err)
 	shift := map[string]float64{}
 	for _, s := range c.Shifts {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/golden"
 )
 
@@ -16,12 +16,12 @@ func TestTwins(t *testing.T) {
 	for _, name := range []string{"nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		t.Run(name, func(t *testing.T) {
 			family := familyOf(name)
-			whole := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool { return !c.Further })
-			plan := whole.Only(func(c fidelity.Cell) bool {
-				return c.Family == fidelity.Recall && (c.Tokens == 128 || c.Tokens == 256)
+			whole := planOf(t, recall.Standard, func(c recall.Cell) bool { return !c.Further })
+			plan := whole.Only(func(c recall.Cell) bool {
+				return c.Family == recall.Recall && (c.Tokens == 128 || c.Tokens == 256)
 			})
 			require.Len(t, plan.Cells, 10)
-			if budgetOf() == fidelity.Full || golden.Updating() {
+			if budgetOf() == recall.Full || golden.Updating() {
 				plan = whole
 			}
 			obs := observe(t, load(t, name), name, plan)
@@ -33,13 +33,13 @@ func TestTwins(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.NotNil(t, g, "goldens/%s.json is missing: run go test ./fidelity -run '^TestTwins$' -update", family)
-			c, err := fidelity.Compare(obs, g)
+			c, err := recall.Compare(obs, g)
 			require.NoError(t, err)
 			t.Log(c)
-			if c.Overall != fidelity.Held || c.Pairs != len(plan.Cells) {
+			if c.Overall != recall.Held || c.Pairs != len(plan.Cells) {
 				t.Errorf("%s", c)
 			}
-			ids := []string{fidelity.HeaderID}
+			ids := []string{recall.HeaderID}
 			for _, cell := range whole.Cells {
 				ids = append(ids, cell.ID)
 			}
@@ -48,14 +48,14 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-func holds(t testing.TB, obs []fidelity.Observation, g *fidelity.Golden) bool {
+func holds(t testing.TB, obs []recall.Observation, g *recall.Golden) bool {
 	t.Helper()
 	if g == nil {
 		return false
 	}
-	c, err := fidelity.Compare(obs, g)
+	c, err := recall.Compare(obs, g)
 	require.NoError(t, err)
-	return c.Margins == fidelity.Held && len(c.Unpaired)+len(c.Missing) == 0
+	return c.Margins == recall.Held && len(c.Unpaired)+len(c.Missing) == 0
 }
 
 // TestTwinsAreNotNano is the planted fault: a twin served under the name of the fp32 model must not hold
@@ -64,12 +64,12 @@ func TestTwinsAreNotNano(t *testing.T) {
 	long(t)
 	g, err := readGolden(familyOf("nano-v4"))
 	require.NoError(t, err)
-	plan := planOf(t, fidelity.Standard, func(c fidelity.Cell) bool {
-		return c.Family == fidelity.Recall && c.Tokens == 128
+	plan := planOf(t, recall.Standard, func(c recall.Cell) bool {
+		return c.Family == recall.Recall && c.Tokens == 128
 	})
-	c, err := fidelity.Compare(observe(t, load(t, "nano-v4-mxfp4"), "nano-v4", plan), g)
+	c, err := recall.Compare(observe(t, load(t, "nano-v4-mxfp4"), "nano-v4", plan), g)
 	require.NoError(t, err)
-	if c.Margins != fidelity.Regressed || len(c.Moved) != 5 {
+	if c.Margins != recall.Regressed || len(c.Moved) != 5 {
 		t.Errorf("quantised weights pass for the fp32 model: %s", c)
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity"
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 	"github.com/assay-suite/assay/internal/suite"
@@ -78,8 +79,8 @@ func TestCompareServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			var ledger []suite.Result
-			v := fidelity.Versus{
-				Before: clientOf(t, row.before), Now: clientOf(t, row.now), Haystack: haystack(t), Budget: fidelity.Smoke,
+			v := session.Versus{
+				Before: clientOf(t, row.before), Now: clientOf(t, row.now), Haystack: haystack(t), Budget: recall.Smoke,
 				Parallel: 3,
 				Dir:      t.TempDir(), Out: &out, Result: func(r suite.Result) error {
 					ledger = append(ledger, r)
@@ -97,13 +98,13 @@ func TestCompareServers(t *testing.T) {
 					t.Errorf("the terminal does not say %q:\n%s", w, &out)
 				}
 			}
-			for id, o := range c.Arms[fidelity.ArmBefore] {
-				if a, n := c.Arms[fidelity.ArmAgain][id],
-					c.Arms[fidelity.ArmNow][id]; a.PromptSHA != o.PromptSHA || n.PromptSHA != o.PromptSHA {
+			for id, o := range c.Arms[session.ArmBefore] {
+				if a, n := c.Arms[session.ArmAgain][id],
+					c.Arms[session.ArmNow][id]; a.PromptSHA != o.PromptSHA || n.PromptSHA != o.PromptSHA {
 					t.Errorf("%s was asked in other words: %s, %s, %s", id, o.PromptSHA, a.PromptSHA, n.PromptSHA)
 				}
 			}
-			if want := 3*len(c.Arms[fidelity.ArmNow]) + 2; len(ledger) != want {
+			if want := 3*len(c.Arms[session.ArmNow]) + 2; len(ledger) != want {
 				t.Errorf("%d lines in the ledger, want %d", len(ledger), want)
 			}
 		})
@@ -112,7 +113,7 @@ func TestCompareServers(t *testing.T) {
 
 // Run folders pair by prompts, and only by the same ones.
 func TestCompareFolders(t *testing.T) {
-	run := func(e *engine, change func(*fidelity.Job)) string {
+	run := func(e *engine, change func(*session.Job)) string {
 		srv := httptest.NewServer(e)
 		defer srv.Close()
 		dir := t.TempDir()
@@ -122,13 +123,13 @@ func TestCompareFolders(t *testing.T) {
 		require.NoError(t, err)
 		return dir
 	}
-	same := func(*fidelity.Job) {}
+	same := func(*session.Job) {}
 	healthy, again, faulty := run(&engine{version: "1"}, same), run(&engine{version: "1"}, same), run(&engine{
 		version: "2",
 		answer:  farLost,
 	}, same)
-	blessed := run(&engine{version: "1"}, func(j *fidelity.Job) { j.Repeats = 4 })
-	other := run(&engine{}, func(j *fidelity.Job) {
+	blessed := run(&engine{version: "1"}, func(j *session.Job) { j.Repeats = 4 })
+	other := run(&engine{}, func(j *session.Job) {
 		h, err := needle.Open("generated", 1, 20_000)
 		require.NoError(t, err)
 		j.Haystack = h
@@ -146,7 +147,7 @@ func TestCompareFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			c, err := fidelity.Folders{Before: row.before, Now: row.now, Out: &out, Dir: t.TempDir()}.Run()
+			c, err := session.Folders{Before: row.before, Now: row.now, Out: &out, Dir: t.TempDir()}.Run()
 			require.NoError(t, err)
 			if c.Code != row.code || !strings.Contains(out.String(), row.words) {
 				t.Errorf("code %d %q, want %d and %q:\n%s", c.Code, c.Verdict, row.code, row.words, &out)
@@ -154,8 +155,8 @@ func TestCompareFolders(t *testing.T) {
 		})
 	}
 	for name, pair := range map[string][2]string{"other-prompts": {healthy, other}, "no-run": {healthy, t.TempDir()}} {
-		if _, err := (fidelity.Folders{Before: pair[0], Now: pair[1], Out: &bytes.Buffer{}}).Run(); !errors.Is(err,
-			fidelity.ErrOtherRun) {
+		if _, err := (session.Folders{Before: pair[0], Now: pair[1], Out: &bytes.Buffer{}}).Run(); !errors.Is(err,
+			session.ErrOtherRun) {
 			t.Errorf("%s: got %v, want ErrOtherRun", name, err)
 		}
 	}
@@ -168,7 +169,7 @@ func TestJobAgainstItsGolden(t *testing.T) {
 	j.Repeats = 4
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
-	cases, left, err := fidelity.Bless(d.Plan, d.Repeats, fidelity.Blessing{
+	cases, left, err := recall.Bless(d.Plan, d.Repeats, recall.Blessing{
 		Reason: "first build",
 		Server: d.Server,
 		Source: "test",
@@ -203,14 +204,14 @@ func TestJobAgainstItsGolden(t *testing.T) {
 			j, out := scripted(t, row.engine)
 			j.EveryCurl = true
 			var families []string
-			j.Golden = func(family string) (*fidelity.Golden, error) {
+			j.Golden = func(family string) (*recall.Golden, error) {
 				families = append(families, family)
 				if family != "fidelity/scripted/opticks-smoke" {
 					return nil, nil
 				}
 				var back map[string]any
 				require.NoError(t, json.Unmarshal(raw, &back))
-				return fidelity.ParseGolden(family, back)
+				return recall.ParseGolden(family, back)
 			}
 			d, err := j.Run(t.Context())
 			require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/fidelity/probe"
+	"github.com/assay-suite/assay/fidelity/internal/probe"
 	"github.com/assay-suite/assay/internal/golden"
 	"github.com/assay-suite/assay/internal/scripted"
 )

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
-	"github.com/assay-suite/assay/fidelity/probe"
+	"github.com/assay-suite/assay/fidelity/internal/probe"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 	"github.com/assay-suite/assay/internal/scripted"

@@ -66,7 +66,7 @@ type Finding struct {
 	Rivals     []string   `json:"rivals,omitempty"` // classes that the evidence does not rule out, likeliest first
 	Splitter   string     `json:"splitter,omitempty"`
 	Next       Flag       `json:"next"`
-	// Note: no fault but something to know, such as thoughts that eat the budget.
+	// Note: no fault but something to know, such as reasoning that uses up max_tokens.
 	Note bool `json:"note,omitempty"`
 }
 

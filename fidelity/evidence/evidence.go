@@ -3,8 +3,8 @@
 //
 // An arm is one way of asking (a length, a depth, warm, eight clients): how often it ran, how often the answer was
 // right, and the classes of the answers. An arm that did not run is not in the evidence; one that ran and got no answer
-// has Unmeasured. Probes (fidelity/probe) write it, the decision procedure (fidelity/diagnosis) reads it, the report
-// shows it.
+// has Unmeasured. Probes (fidelity/internal/probe) write it, the decision procedure (fidelity/diagnosis) reads it, the
+// report shows it.
 package evidence
 
 import (

@@ -64,7 +64,7 @@ const (
 	Tools = "tools"
 	// Turns (P15): a growing chat. Arms plain, reasoning-content, reasoning, open-think, cut-think, closed-think,
 	// empty-content, tool-only, late-system; turn-<k> of plain by depth, At turns. In the two reasoning arms the fact
-	// stands in the thoughts: templates may drop these by design. Number turns.
+	// stands in the reasoning: templates may drop these by design. Number turns.
 	Turns = "turns"
 	// Flat (P16): the ledger's twin in one message, cold. Arms flat, flat-<k>, At turns.
 	Flat = "flatten"

@@ -1,0 +1,216 @@
+// Package diagnose is the job that says which part of an engine lost a text: survey, plan, probes, diagnosis, suspects,
+// report.
+//
+// Claimed: what is printed follows from the evidence (fidelity/evidence) by the decision table (fidelity/diagnosis) and
+// from the ledgers of the pillars (fidelity/suspects). Not claimed: a component; a class says what is seen from
+// outside.
+package diagnose
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/assay-suite/assay/fidelity/diagnosis"
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/fidelity/internal/probe"
+	"github.com/assay-suite/assay/fidelity/suspects"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/needle"
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+// Job is one run as a user watches it.
+type Job struct {
+	Title    string
+	Client   *endpoint.Client
+	Fresh    func() (*endpoint.Client, error) // clients with a connection of their own
+	Secret   string
+	Haystack *needle.Haystack
+	Budget   probe.Budget
+	Parallel int
+	Disrupt  bool
+	Known    probe.Known
+	Only     []string
+	Nonce    string // empty: of the time
+	Dir      string // run folder; empty: nothing is written
+	Resume   string // folder of the run to go on with; empty: a new one
+
+	Patches []suspects.Patch // nil: none are suspected
+	Ledgers string           // folder of run folders, for suspects
+
+	Shown  func(path string) string
+	Out    io.Writer
+	Live   io.Writer // progress; nil: none
+	Style  report.Style
+	Agree  func(question string) bool
+	Result func(suite.Result) error
+	Now    func() time.Time
+}
+
+// Done is what a job leaves.
+type Done struct {
+	Survey    endpoint.Survey
+	Evidence  evidence.Set
+	Diagnosis diagnosis.Report
+	Suspects  []suspects.Status
+	Report    report.Run
+}
+
+// ErrDeclined says that the user did not agree to the plan.
+var ErrDeclined = errors.New("the plan was declined: nothing of it was sent")
+
+// answersFile is the probes' ledger in a run folder.
+const answersFile = "answers.jsonl"
+
+// Run does everything up to the verdict. Its error says that there is none; an unreachable endpoint is an
+// *endpoint.UnreachableError.
+func (j Job) Run(ctx context.Context) (Done, error) {
+	if j.Now == nil {
+		j.Now = time.Now
+	}
+	if j.Shown == nil {
+		j.Shown = func(p string) string { return p }
+	}
+	began := j.Now()
+	if j.Nonce == "" {
+		j.Nonce = fmt.Sprintf("run %x", began.UnixNano())
+	}
+	var d Done
+	var err error
+	if d.Survey, err = j.Client.Survey(ctx, j.Nonce); err != nil {
+		return d, err
+	}
+	client := j.Client.WithModel(d.Survey.Model)
+	var w watch
+	runner, err := j.runner(client, d.Survey, w.see)
+	if err != nil {
+		return d, err
+	}
+	d.Report = j.head(d.Survey, runner.Plan(), began)
+	if err := report.WriteHead(j.Out, d.Report, j.Style); err != nil {
+		return d, err
+	}
+	if cost := runner.Plan().Cost(); j.Agree != nil &&
+		!j.Agree(fmt.Sprintf("send up to %d requests with %d tokens to %s?", cost.Requests, cost.Tokens, j.Client.Host())) {
+		return d, ErrDeclined
+	}
+	if j.Live != nil {
+		w.bar = report.NewProgress(j.Live, report.ProgressOptions{
+			Label: "probes",
+			Total: runner.Plan().Cost().Requests,
+			Style: j.Style,
+			Now:   j.Now,
+		})
+	}
+	d.Evidence, err = runner.Run(ctx)
+	w.bar.Done()
+	if err != nil {
+		return d, err
+	}
+	d.Diagnosis = diagnosis.Diagnose(d.Evidence)
+	if err := j.ledger(d.Diagnosis); err != nil {
+		return d, err
+	}
+	if d.Suspects, err = j.suspected(d.Diagnosis); err != nil {
+		return d, err
+	}
+	j.body(&d)
+	d.Report.Elapsed = j.Now().Sub(began)
+	if err := report.WriteBody(j.Out, d.Report, j.Style); err != nil {
+		return d, err
+	}
+	if j.Dir == "" {
+		return d, nil
+	}
+	return d, report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret))
+}
+
+func (j Job) runner(client *endpoint.Client, s endpoint.Survey, see func(probe.Progress)) (*probe.Runner, error) {
+	o := probe.Options{
+		Client: client, Survey: s, Fresh: j.Fresh, Haystack: j.Haystack, Budget: j.Budget, Nonce: j.Nonce,
+		Parallel: max(j.Parallel, 1),
+		Disrupt:  j.Disrupt, Known: j.Known, Only: j.Only, Progress: see,
+	}
+	switch {
+	case j.Resume != "":
+		o.Ledger = filepath.Join(j.Resume, answersFile)
+	case j.Dir != "":
+		o.Ledger = filepath.Join(j.Dir, answersFile)
+	}
+	if j.Dir != "" {
+		folder := filepath.Join(j.Dir, "requests")
+		o.Keep = func(name string, x endpoint.Exchange) error {
+			_, err := x.Save(folder, name)
+			return err
+		}
+	}
+	return probe.New(o)
+}
+
+// watch moves a progress bar by what a runner has sent; without a bar it does nothing.
+type watch struct {
+	bar  *report.Progress
+	last int
+}
+
+func (w *watch) see(p probe.Progress) {
+	w.bar.Add(max(p.Requests-w.last, 0))
+	w.last = max(w.last, p.Requests)
+}
+
+// suspected joins the patches with the ledgers and with this run's findings, which are newer than any ledger.
+func (j Job) suspected(r diagnosis.Report) ([]suspects.Status, error) {
+	if len(j.Patches) == 0 {
+		return nil, nil
+	}
+	e, err := suspects.Gather(j.Ledgers)
+	if err != nil {
+		return nil, err
+	}
+	e.Classes, e.Clean = nil, r.Verdict == diagnosis.Clean
+	for _, f := range r.Findings {
+		if !f.Note {
+			e.Classes = append(e.Classes, suspects.Class{Class: f.Class, Confidence: string(f.Confidence.Grade)})
+		}
+	}
+	return suspects.Join(j.Patches, e), nil
+}
+
+// ledger keeps the diagnosis where suspects finds it again.
+func (j Job) ledger(r diagnosis.Report) error {
+	if j.Result == nil {
+		return nil
+	}
+	type class struct {
+		Class      string `json:"class"`
+		Confidence string `json:"confidence"`
+	}
+	detail := struct {
+		Diagnosis []class `json:"diagnosis"`
+		Clean     bool    `json:"clean"`
+	}{Clean: r.Verdict == diagnosis.Clean}
+	for _, f := range r.Findings {
+		if !f.Note {
+			detail.Diagnosis = append(detail.Diagnosis, class{f.Class, string(f.Confidence.Grade)})
+		}
+	}
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("the diagnosis cannot be recorded: %w", err)
+	}
+	res := suite.Result{Case: "fidelity/diagnosis", Outcome: suite.Passed, Detail: raw}
+	switch r.Verdict {
+	case diagnosis.Fault, diagnosis.Ambiguous:
+		res.Outcome, res.Message = suite.Failed, verdictText(r)
+	case diagnosis.Unmeasured:
+		res.Outcome, res.Message = suite.Unmeasured, verdictText(r)
+	case diagnosis.Clean:
+	}
+	return j.Result(res)
+}

@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/assay-suite/assay/fidelity/evidence"
+	"github.com/assay-suite/assay/fidelity/internal/ask"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/needle"
+)
+
+// ttftTokens is the shortest prompt at which the time to the first token proves a hit, ttftDrop the fall that proves
+// it.
+const (
+	ttftTokens = 4096
+	ttftDrop   = 3
+)
+
+// coldWarm asks the same bytes four times, then with another first character, then with a turn more.
+func coldWarm() probe {
+	reps := func(r *Runner) int { return r.s.reps + r.s.reps/2 }
+	return probe{
+		name: evidence.Warm,
+		cost: func(r *Runner) Cost { return asks(6*reps(r), warmTokens(r)) },
+		run: func(ctx context.Context, t *task) error {
+			var units []unit
+			proof := "cached-tokens"
+			if t.r.o.Survey.State("cached-tokens") != endpoint.Supported {
+				proof = "ttft"
+			}
+			t.say("proof", proof)
+			for i := range reps(t.r) {
+				units = append(units, t.warmUnit(i))
+			}
+			rss, err := t.take(ctx, units...)
+			t.prefixes(rss)
+			return err
+		},
+	}
+}
+
+// warmTokens is short where the server tells its hits, and long enough to tell by time where it does not.
+func warmTokens(r *Runner) int {
+	if r.o.Survey.State("cached-tokens") == endpoint.Supported {
+		return r.under(1024)
+	}
+	return r.under(ttftTokens * 5 / 4)
+}
+
+func (t *task) warmUnit(i int) unit {
+	r := t.r
+	u := unit{id: t.id("%d", i), settle: proven}
+	stream := r.o.Survey.State("cached-tokens") != endpoint.Supported
+	var once sync.Once
+	var p needle.Prompt
+	var err error
+	for _, arm := range []string{"cold", "warm1", "warm2", "warm3", "first-changed", "extended"} {
+		u.steps = append(
+			u.steps,
+			step{arm: arm, tokens: warmTokens(r), make: func(ctx context.Context, s salt) (query, error) {
+				once.Do(func() {
+					p, err = r.rough.Build(ctx, r.spec(s, needle.Spec{Length: warmTokens(r), Depth: 0.1 + 0.2*float64(i%4)}))
+				})
+				if err != nil {
+					return query{}, err
+				}
+				q := needleAsk(p, nil)
+				switch arm {
+				case "first-changed":
+					q.chat.Messages = ask.User(otherFirst(p.Text))
+				case "extended":
+					q.chat.Messages = append(ask.User(p.Text), endpoint.Message{Role: "assistant", Content: "One moment."},
+						endpoint.Message{
+							Role:    "user",
+							Content: p.Text[max(0, question(p)):],
+						})
+				}
+				q.chat.Stream = stream
+				return q, nil
+			}},
+		)
+	}
+	return u
+}
+
+// otherFirst changes the first character, so that no cache knows the text.
+func otherFirst(text string) string {
+	c := byte('Q')
+	if text[0] == c {
+		c = 'W'
+	}
+	return string(c) + text[1:]
+}
+
+// proven leaves out warm answers without proof of a hit, and a cold one that was a hit.
+func proven(rs []Record) {
+	cold := rs[0]
+	for i := range rs {
+		v := &rs[i]
+		hit := v.Cached > 0 && v.Cached*4 >= v.Prompt
+		if v.Cached < 0 {
+			hit = i > 0 && cold.Prompt >= ttftTokens && v.First > 0 && cold.First >= ttftDrop*v.First
+		}
+		switch v.Arm {
+		case "cold":
+			hit = !hit
+		case "first-changed":
+			hit = true
+		}
+		if !hit {
+			v.Verdict = Verdict{Class: string(needle.Unmeasured), Numbers: v.Numbers}
+		}
+	}
+}
+
+// prefixes counts what became of each prefix when it was reused.
+func (t *task) prefixes(rss [][]Record) {
+	var all, bad, mixed, hits int
+	for _, rs := range rss {
+		if len(rs) < 4 || !rs[0].Right {
+			continue
+		}
+		warm, wrong := 0, 0
+		for _, v := range rs[1:4] {
+			if v.Measured {
+				warm++
+				hits++
+				if !v.Right {
+					wrong++
+				}
+			}
+		}
+		switch {
+		case warm == 0:
+			continue
+		case wrong == warm:
+			bad++
+		case wrong > 0:
+			mixed++
+		}
+		all++
+	}
+	t.number("hits-proven", float64(hits))
+	t.number("prefixes", float64(all))
+	t.number("prefixes-bad", float64(bad))
+	t.number("prefixes-mixed", float64(mixed))
+}

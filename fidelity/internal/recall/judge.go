@@ -1,0 +1,144 @@
+package recall
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/assay-suite/assay/internal/stat"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+// Judgement is what a run amounts to.
+type Judgement struct {
+	Hits, Of int // recall grid
+	Interval stat.Interval
+	Window   WindowVerdict
+	Cache    CacheResult
+	Golden   *Comparison // nil without a golden
+	Controls Controls
+	Errors   []string // cells whose request failed
+	Code     suite.Code
+	Verdict  string // text of the verdict line
+}
+
+// Context is what judging knows beside the answers.
+type Context struct {
+	Budget        Budget
+	Golden        *Golden // nil: none
+	Deterministic bool    // the engine repeats itself to the bit, so that its noise is known without a golden
+	Reported      bool    // it was seen to report cache hits
+}
+
+// Judge runs all gates over a run.
+//
+// A golden decides where there is one; the internal controls decide where there is none, and are printed
+// either way. A cache that changes answers is a fault whatever the golden says.
+func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
+	var j Judgement
+	var err error
+	j.Hits, j.Of = Count(obs, func(o Observation) bool { return o.Cell.Family == Recall })
+	if j.Of > 0 {
+		if j.Interval, err = stat.Wilson(j.Hits, j.Of, 0.95); err != nil {
+			return j, err
+		}
+	}
+	for _, o := range obs {
+		if o.Class == "error" {
+			j.Errors = append(j.Errors, o.Cell.ID)
+		}
+	}
+	var noise *Noise
+	switch {
+	case x.Golden != nil && (x.Golden.Noise.Repeats > 1 || x.Deterministic):
+		noise = &x.Golden.Noise
+	case x.Deterministic:
+		noise = &Noise{Source: "deterministic engine"}
+	}
+	j.Window = JudgeWindow(obs)
+	if j.Cache, err = JudgeCache(obs, noise, x.Reported); err != nil {
+		return j, err
+	}
+	if j.Controls, err = Control(obs, p.Lengths); err != nil {
+		return j, err
+	}
+	if x.Golden != nil {
+		c, err := Decide(x.Budget, p, obs, x.Golden, x.Reported)
+		if err != nil {
+			return j, err
+		}
+		j.Golden = &c
+	}
+	j.Code, j.Verdict = j.conclude()
+	return j, nil
+}
+
+func (j *Judgement) conclude() (suite.Code, string) {
+	if len(j.Errors) > 0 {
+		return suite.ToolError, fmt.Sprintf("engine error: %d requests failed, first %s", len(j.Errors), j.Errors[0])
+	}
+	if g := j.Golden; g != nil && g.Overall == Regressed {
+		return suite.Regression, "REGRESSED  " + j.regression()
+	}
+	if j.Cache.Standing == Regressed {
+		return suite.Regression, "fault  " + j.Cache.Text
+	}
+	if g := j.Golden; g != nil && g.Overall != Absent {
+		if g.Overall != Held || j.Cache.Standing == Inconclusive {
+			return suite.Inconclusive, "inconclusive  " + j.inconclusive()
+		}
+		return suite.Pass, "no fault found"
+	}
+	switch j.Controls.Standing {
+	case Regressed:
+		return suite.Regression, "fault  " + j.Controls.Text
+	case Held:
+		if j.Cache.Standing == Inconclusive {
+			return suite.Inconclusive, "inconclusive  " + j.Cache.Text
+		}
+		return suite.Pass, "no fault found, no golden"
+	}
+	return suite.Inconclusive, "inconclusive  " + j.Controls.Text
+}
+
+// regression puts lost recall first, as that is what a user feels.
+func (j *Judgement) regression() string {
+	g := j.Golden
+	var parts []string
+	for _, f := range g.Gate.Families {
+		if f.Standing == Regressed {
+			parts = append(parts, f.Sentence)
+		}
+	}
+	if len(parts) == 0 && len(g.Lost) > 0 {
+		parts = append(parts, fmt.Sprintf("recall: %d of %d lost", len(g.Lost)-len(g.Won), g.Hits))
+	}
+	if g.Exact && g.Margins == Regressed {
+		parts = append(parts, fmt.Sprintf("margins moved in %d of %d cells, median %s nat (allowed %s)", len(g.Moved),
+			len(g.Shifts), Nats(g.Median.Size()), Nats(g.Threshold)))
+	}
+	if len(g.Lost) == 0 {
+		parts = append(parts, "no needle lost")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (j *Judgement) inconclusive() string {
+	g := j.Golden
+	if j.Cache.Standing == Inconclusive {
+		return j.Cache.Text
+	}
+	exact := g.Exact && g.Margins == Inconclusive
+	switch {
+	case len(g.Missing)+len(g.Unpaired) > 0 && !exact:
+		return fmt.Sprintf("%d cells unmeasured and %d without a golden of the same prompt", len(g.Missing), len(g.Unpaired))
+	case exact:
+		return fmt.Sprintf("margins moved in %d of %d cells only (largest %s nat at %s): a tie that fell the other way, or "+
+			"a fault of few rows", len(g.Moved), len(g.Shifts), Nats(g.Moved[0].Size()), g.Moved[0].ID)
+	}
+	for _, f := range g.Gate.Families {
+		if f.Standing == g.Overall {
+			return f.Sentence
+		}
+	}
+	return g.Gate.Sentence
+}

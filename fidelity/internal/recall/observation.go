@@ -1,0 +1,53 @@
+package recall
+
+import (
+	"github.com/assay-suite/assay/internal/endpoint"
+)
+
+// Observation is what became of one cell.
+type Observation struct {
+	Cell      Cell
+	Class     string // answer class slug
+	Wire      string // endpoint.Class of the request
+	Hit       bool
+	Measured  bool // false: error, unmeasured, budget, cut off by transport; then Hit means nothing
+	Formed    bool // the answer is the kind of thing that was asked for: digits, right or wrong
+	Expected  string
+	Answer    string
+	Reasoning string
+	Finish    string
+	Positions []Position // nil where the server gives no log-probabilities
+	Prompt    string
+	PromptSHA string // see promptHash
+	Tokens    endpoint.Count
+	Cached    endpoint.Count
+	Seconds   float64
+	Err       error
+	Stored    string // base name under requests/
+	Curl      string
+}
+
+// MinMargin is the smallest margin over the needle's tokens and whether there is any.
+func (o Observation) MinMargin() (float64, bool) {
+	if len(o.Positions) == 0 {
+		return 0, false
+	}
+	m := o.Positions[0].Margin
+	for _, p := range o.Positions[1:] {
+		m = min(m, p.Margin)
+	}
+	return m, true
+}
+
+// Count returns hits and measured cells among those that keep takes.
+func Count(obs []Observation, keep func(Observation) bool) (hits, of int) {
+	for _, o := range obs {
+		if o.Measured && keep(o) {
+			of++
+			if o.Hit {
+				hits++
+			}
+		}
+	}
+	return hits, of
+}

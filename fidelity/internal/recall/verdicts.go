@@ -1,0 +1,50 @@
+package recall
+
+import "github.com/assay-suite/assay/internal/suite"
+
+// Gate is one verdict of a run, as a case.
+type Gate struct {
+	ID, Claim string
+	Outcome   suite.Outcome
+	Text      string
+}
+
+// Gates lists the verdicts of a run as cases. The golden decides where there is one; the controls are then
+// information and do not fail the run.
+func (jd Judgement) Gates() []Gate {
+	out := []Gate{
+		{
+			"fidelity/gate/cache", "an answer from the cache MUST be the answer computed cold", GateOutcome(jd.Cache.Standing),
+			jd.Cache.Text,
+		},
+	}
+	decided := jd.Golden != nil && jd.Golden.Overall != Absent
+	if jd.Golden != nil {
+		out = append(out, Gate{
+			"fidelity/gate/golden", "recall and margins MUST be those of the golden", GateOutcome(jd.Golden.Overall),
+			jd.Golden.String() + "; " + jd.Golden.Gate.Sentence,
+		})
+	}
+	controls := Gate{
+		"fidelity/gate/controls", "recall MUST NOT depend on length or distance", GateOutcome(jd.Controls.Standing),
+		jd.Controls.Text,
+	}
+	if decided {
+		controls.Outcome = suite.Skip
+		controls.Text = "the golden decides; for information: " + controls.Text
+	}
+	return append(out, controls)
+}
+
+// GateOutcome is a gate's answer as the outcome of a case.
+func GateOutcome(s Standing) suite.Outcome {
+	switch s {
+	case Held:
+		return suite.Passed
+	case Regressed:
+		return suite.Failed
+	case Absent:
+		return suite.Skip
+	}
+	return suite.Unmeasured
+}

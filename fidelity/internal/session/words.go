@@ -1,0 +1,38 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/internal/stat"
+)
+
+func medianText(v []float64) string {
+	if len(v) == 0 {
+		return "-"
+	}
+	return recall.Nats(stat.Median(v))
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}
+
+// duration prints seconds as people say them.
+func duration(s float64) string {
+	if s < 100 {
+		return fmt.Sprintf("%.0f s", max(1, s))
+	}
+	return fmt.Sprintf("%.0f min", s/60)
+}
+
+// thousands prints a number of tokens: 960, 97k.
+func thousands(n int) string {
+	if n < 10_000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%dk", (n+500)/1000)
+}
