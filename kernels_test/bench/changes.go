@@ -95,3 +95,13 @@ func (p *Problem) Each(f func(i int, v float64) float64, names ...string) bool {
 	}
 	return changed
 }
+
+// Under gives contracts to those of scenarios that name none.
+func Under(contracts []string, scenarios []Scenario) []Scenario {
+	for i, s := range scenarios {
+		if s.Contracts == nil {
+			scenarios[i].Contracts = contracts
+		}
+	}
+	return scenarios
+}

@@ -15,6 +15,14 @@ func Always(name string, kernels map[string]Kernel) Builder {
 	return func(string) (Candidate, error) { return FromKernels(name, kernels), nil }
 }
 
+// With is a kernel made of steps, changed by options: each replaces a step.
+func With[K any](k K, options ...func(k *K)) K {
+	for _, o := range options {
+		o(&k)
+	}
+	return k
+}
+
 // Before builds candidates that see a changed call; see the function Before.
 func (b Builder) Before(f func(c *Call)) Builder {
 	return func(contract string) (Candidate, error) {
@@ -100,12 +108,34 @@ func StaleCapture(operand string) func(c *Call) {
 	}
 }
 
+// Lost takes an operand away.
+func Lost(operand string) func(c *Call) { return func(c *Call) { delete(c.Views, operand) } }
+
+// Mistaken sets an attribute, where the call has it, to f of its value.
+func Mistaken(attr string, f func(v float64) float64) func(c *Call) {
+	return func(c *Call) {
+		if v, has := c.Attrs[attr].(float64); has {
+			c.Attrs[attr] = f(v)
+		}
+	}
+}
+
+// Misread gives a candidate f's values of an operand, by row-major index, in place of its own.
+func Misread(operand string, f func(i int, v float64) float64) func(c *Call) {
+	return func(c *Call) {
+		if v, ok := c.Views[operand]; ok {
+			data := c.Storage[v.Storage].Data
+			v.Each(func(i, at int) { data[at] = f(i, data[at]) })
+		}
+	}
+}
+
 // RowsBeyondMasked lets the first row of an operand take in the row after its last, times 0: a partial tile that is
 // read whole and masked by a product.
 func RowsBeyondMasked(operand string) func(c *Call) {
 	return func(c *Call) {
-		v := c.Views[operand]
-		if v.Len() == 0 {
+		v, ok := c.Views[operand]
+		if !ok || v.Len() == 0 {
 			return
 		}
 		data := c.Storage[v.Storage].Data

@@ -159,26 +159,3 @@ func TestTableAtOne(t *testing.T) {
 		assert.LessOrEqual(t, math.Abs(got-row.angle), 0.5e-8*row.angle, "%s pair %d is %v", row.scenario, row.pair, got)
 	}
 }
-
-// Every operand MUST lie somewhere with memory around it that nobody may read, and tables MUST have rows that nobody
-// reads.
-func TestMemory(t *testing.T) {
-	padded, unread := map[string]bool{}, map[string]bool{}
-	seen := map[string]bool{}
-	for _, c := range norm.Suite().Cases() {
-		p, err := c.Problem()
-		require.NoError(t, err)
-		for name := range p.Operands {
-			l := p.Layout[name]
-			seen[c.Family.Op+" "+name] = true
-			padded[c.Family.Op+" "+name] = padded[c.Family.Op+" "+name] || l.Lead > 0 && l.Tail > 0
-		}
-		for name := range p.Unread {
-			unread[name] = true
-		}
-	}
-	for name := range seen {
-		assert.True(t, padded[name], "%s is never padded", name)
-	}
-	assert.True(t, unread["cos_sin_cache"])
-}

@@ -10,7 +10,7 @@ const (
 	opTable = "rope_table"
 )
 
-// Words that several operators share.
+// Descriptions that several operators share.
 const (
 	xType     = "F32; BF16 under bf16-out"
 	angleWord = "Contracts: float64-angle, whose calls have angle float64; fp32-table, whose calls have angle fp32, as " +
@@ -34,7 +34,7 @@ var rmsDoc = bench.Doc{
 			Name:    "x",
 			DType:   "F32; BF16 under bf16-out and bf16-steps",
 			Shape:   "[T, D] or [T, H, D]",
-			Meaning: "vectors; each head of a token is normalised by itself",
+			Meaning: "vectors; each head of a token is normalised separately",
 		},
 		{Name: "weight", DType: "F32", Shape: "[D]", Meaning: "gain; absent: 1 (per-head query norm)"},
 		{Name: "residual", DType: "as x", Shape: "as x", Meaning: "optional; added to x in fp32 first"},
@@ -59,8 +59,8 @@ var layerDoc = bench.Doc{
 }
 
 var ropeDoc = bench.Doc{
-	Summary: "turns pair i of the rotated channels of every head by a = positions[t] · inverse frequency i: (u, v) -> " +
-		"(u cos a - v sin a, u sin a + v cos a); the other channels are copied. " + angleWord +
+	Summary: "rotates pair i of the rotated channels of every head by a = positions[t] · inverse frequency i: (u, v) " +
+		"-> (u cos a - v sin a, u sin a + v cos a); the other channels are copied. " + angleWord +
 		"; bf16-out, as fp32-table with x and y in BF16, rounded once",
 	Operands: []bench.TensorDoc{
 		{Name: "x", DType: xType, Shape: "[T, H, D]", Meaning: "heads"},
@@ -82,13 +82,13 @@ var ropeDoc = bench.Doc{
 		},
 	},
 	Outputs: []bench.TensorDoc{
-		{Name: "y", DType: xType, Shape: "[T, H, D]", Meaning: "turned heads; channels that do not turn have the bits of x"},
+		{Name: "y", DType: xType, Shape: "[T, H, D]", Meaning: "rotated heads; unrotated channels are copied bit for bit"},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "rotary_dim", Meaning: "channels of a head that turn, even"},
-		{Name: "rotary_offset", Meaning: "the first of them: 0, or D - rotary_dim for the last"},
+		{Name: "rotary_dim", Meaning: "number of rotated channels per head; even"},
+		{Name: "rotary_offset", Meaning: "first rotated channel: 0, or D - rotary_dim for the last channels"},
 		{Name: "pairing", Meaning: pairsWord},
-		{Name: "inverse", Meaning: "true: turns by -a"},
+		{Name: "inverse", Meaning: "true: rotates by -a"},
 		{Name: "rope_theta", Meaning: thetaWord + "; absent with inv_freq or cos_sin_cache"},
 		{Name: "angle", Meaning: angleAttr + "; absent with cos_sin_cache"},
 	},
@@ -96,7 +96,7 @@ var ropeDoc = bench.Doc{
 
 var tableDoc = bench.Doc{
 	Summary: "rotary table: cos_sin[t, i] = m cos a, cos_sin[t, rotary_dim/2 + i] = m sin a, a = positions[t] · g_i; g " +
-		"is rope_theta^(-2i/rotary_dim) stretched by YaRN. " + angleWord,
+		"is rope_theta^(-2i/rotary_dim) scaled by YaRN. " + angleWord,
 	Operands: []bench.TensorDoc{
 		{Name: "positions", DType: "I32", Shape: "[T]", Meaning: "absolute, from 0, in any order, to 2^20"},
 	},
@@ -105,7 +105,7 @@ var tableDoc = bench.Doc{
 	},
 	Attrs: []bench.AttrDoc{
 		{Name: "rope_theta", Meaning: "theta_i = rope_theta^(-2i/rotary_dim)"},
-		{Name: "rotary_dim", Meaning: "twice the pairs"},
+		{Name: "rotary_dim", Meaning: "number of rotated channels per head; even"},
 		{Name: "angle", Meaning: angleAttr + ", where the blend and its ramp, too, may be fp32"},
 		{
 			Name: "factor",
@@ -114,8 +114,8 @@ var tableDoc = bench.Doc{
 				"rotary_dim · ln(original_max_position / (2 pi n)) / (2 ln rope_theta)",
 		},
 		{Name: "original_max_position", Meaning: "trained context; 0: no YaRN, g_i = theta_i and m = 1"},
-		{Name: "beta_fast", Meaning: "turns over the trained context from which on a pair keeps its frequency"},
-		{Name: "beta_slow", Meaning: "turns up to which it is divided by factor"},
+		{Name: "beta_fast", Meaning: "pairs with at least this many rotations over the trained context keep their frequency"},
+		{Name: "beta_slow", Meaning: "pairs with at most this many rotations have their frequency divided by factor"},
 		{
 			Name:    "mscale",
 			Meaning: "m = 0.1 · mscale · ln(factor) + 1 for a factor above 1; 0: m is 1 (V4, whose tables have no amplitude)",

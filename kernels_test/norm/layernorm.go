@@ -3,6 +3,7 @@ package norm
 import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
+	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/oracle"
 )
 
@@ -11,21 +12,21 @@ var layerNorm = bench.Family{
 	Claim: "y MUST be (x-mean)/sqrt(var+eps) times the weight plus the bias within fp32 evaluation of centred rows " +
 		"in any order, rounded once to its dtype",
 	Doc:       layerDoc,
-	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: must("bf16")}},
+	Contracts: []numerics.Contract{{Name: "fp32"}, {Name: "bf16-out", Out: format.BF16}},
 	Draw:      drawLayer, Expect: expectLayer, Twins: layerTwins,
 	Scenarios: []bench.Scenario{
 		{ID: "lengths", Why: "no row, one, and the edges of a tile of 64", Shapes: shapes(128, 0, 1, 63, 64, 65)},
 		{ID: "odd-width", Why: "a width that no vector divides", Shapes: shapes(131, 1, 5)},
 		{ID: "narrow", Why: "five channels, where a variance divided by D-1 is a quarter too large", Shapes: shapes(5, 4)},
-		{ID: "tiny", Why: "rows where eps is most of the variance", Shapes: shapes(128, 4), Change: scaled("x", 1e-3)},
+		{ID: "tiny", Why: "rows where eps is most of the variance", Shapes: shapes(128, 4), Change: bench.Times(1e-3, "x")},
 		{
 			ID:        "far-off",
 			Why:       "a mean a thousand times the deviation: mean(x^2) - mean^2 loses it",
 			Shapes:    append(shapes(128, 3), shapes(96, 5)...),
 			Contracts: []string{"fp32"},
-			Change:    shifted(2000),
+			Change:    plusAll(2000),
 		},
-		{ID: "shifted", Why: "a mean of the size of the deviation", Shapes: shapes(256, 3), Change: shifted(-3)},
+		{ID: "shifted", Why: "a mean of the size of the deviation", Shapes: shapes(256, 3), Change: plusAll(-3)},
 		{
 			ID:     "constant-rows",
 			Why:    "rows of equal values: the bias alone, not NaN",
@@ -41,8 +42,8 @@ var layerNorm = bench.Family{
 				return nil
 			},
 		},
-		{ID: "no-bias", Why: "a gain alone", Shapes: shapes(128, 3), Change: without("bias")},
-		{ID: "bare", Why: "neither gain nor bias", Shapes: shapes(128, 3), Change: all(without("bias"), without("weight"))},
+		{ID: "no-bias", Why: "a gain alone", Shapes: shapes(128, 3), Change: bench.Without("bias")},
+		{ID: "bare", Why: "neither gain nor bias", Shapes: shapes(128, 3), Change: bench.Without("bias", "weight")},
 		{
 			ID:     "padded",
 			Why:    "every operand sliced out of a wider one",
@@ -64,11 +65,9 @@ var layerNorm = bench.Family{
 	},
 }
 
-func shifted(by float64) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		p.Change("x", func(_ int, v float64) float64 { return v + by })
-		return nil
-	}
+// plusAll adds to every element of x.
+func plusAll(by float64) bench.Change {
+	return bench.Each(func(_ int, v float64) float64 { return v + by }, "x")
 }
 
 func drawLayer(g bench.Gen) (bench.Problem, error) {
@@ -104,7 +103,7 @@ func expectLayer(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 			if bias != nil {
 				v = a.Add(v, numerics.Exact(bias[i]))
 			}
-			e.Bound = append(e.Bound, v.E+outTerm(c.Contract, v.X, v.E))
+			e.Bound = append(e.Bound, v.E+bench.OutTerm(c.Contract, v.X, v.E))
 		}
 	}
 	return []bench.Expected{e}, nil

@@ -1,6 +1,8 @@
 package norm
 
 import (
+	"fmt"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
@@ -17,70 +19,61 @@ var rmsNorm = bench.Family{
 	Doc: rmsDoc,
 	Contracts: []numerics.Contract{
 		{Name: "fp32"},
-		{Name: "bf16-out", Out: must("bf16")},
-		{Name: "bf16-steps", Mid: must("bf16"), Out: must("bf16")},
+		{Name: "bf16-out", Out: format.BF16},
+		{Name: "bf16-steps", Mid: format.BF16, Out: format.BF16},
 	},
 	Draw: drawRMS, Expect: expectRMS, Twins: rmsTwins,
-	Scenarios: []bench.Scenario{
+	Scenarios: bench.Under(plain, []bench.Scenario{
 		{
-			ID:        "lengths",
-			Why:       "no row, one, and the edges of a tile of 64",
-			Shapes:    shapes(512, 0, 1, 63, 64, 65),
-			Contracts: plain,
+			ID:     "lengths",
+			Why:    "no row, one, and the edges of a tile of 64",
+			Shapes: shapes(512, 0, 1, 63, 64, 65),
 		},
 		{
-			ID:        "odd-width",
-			Why:       "a width that no vector divides: a partial last vector",
-			Catches:   []string{"H1 vllm-project/vllm#56342"},
-			Shapes:    shapes(131, 1, 5),
-			Contracts: plain,
+			ID:      "odd-width",
+			Why:     "a width that no vector divides: a partial last vector",
+			Catches: []string{"H1 vllm-project/vllm#56342"},
+			Shapes:  shapes(131, 1, 5),
 		},
 		{
-			ID:        "tiny",
-			Why:       "rows where eps is most of the sum",
-			Shapes:    shapes(512, 4),
-			Contracts: plain,
-			Change:    scaled("x", 1e-3),
+			ID:     "tiny",
+			Why:    "rows where eps is most of the sum",
+			Shapes: shapes(512, 4),
+			Change: bench.Times(1e-3, "x"),
 		},
 		{
-			ID:        "padded",
-			Why:       "rows sliced out of a wider buffer",
-			Shapes:    shapes(512, 5),
-			Contracts: plain,
-			Layout:    map[string]bench.Layout{"x": {Lead: 3, Gap: 64, Tail: 700}, "weight": {Lead: 1, Tail: 8}},
+			ID:     "padded",
+			Why:    "rows sliced out of a wider buffer",
+			Shapes: shapes(512, 5),
+			Layout: map[string]bench.Layout{"x": {Lead: 3, Gap: 64, Tail: 700}, "weight": {Lead: 1, Tail: 8}},
 		},
 		{
-			ID:        "widths",
-			Why:       "the latent and model widths of V3.2 and V4-Flash, and one channel",
-			Shapes:    []bench.Shape{rows(1, 3), rows(1024, 2), rows(1536, 2), rows(4096, 1)},
-			Contracts: plain,
+			ID:     "widths",
+			Why:    "the latent and model widths of V3.2 and V4-Flash, and one channel",
+			Shapes: []bench.Shape{rows(1, 3), rows(1024, 2), rows(1536, 2), rows(4096, 1)},
 		},
 		{
-			ID:        "large",
-			Why:       "values whose squares are near the end of fp32: no scaling by the maximum may overflow",
-			Shapes:    shapes(512, 3),
-			Contracts: plain,
-			Change:    scaled("x", 1e15),
+			ID:     "large",
+			Why:    "values whose squares are near the end of fp32: no scaling by the maximum may overflow",
+			Shapes: shapes(512, 3),
+			Change: bench.Times(1e15, "x"),
 		},
 		{
-			ID:        "vanishing",
-			Why:       "values whose squares are 0 in fp32: eps alone is left",
-			Shapes:    shapes(512, 3),
-			Contracts: plain,
-			Change:    scaled("x", 1e-25),
+			ID:     "vanishing",
+			Why:    "values whose squares are 0 in fp32: eps alone is left",
+			Shapes: shapes(512, 3),
+			Change: bench.Times(1e-25, "x"),
 		},
 		{
-			ID:        "zero-rows",
-			Why:       "rows of 0 between others: 0 and not NaN",
-			Shapes:    shapes(256, 6),
-			Contracts: plain,
-			Change:    zeroRows,
+			ID:     "zero-rows",
+			Why:    "rows of 0 between others: 0 and not NaN",
+			Shapes: shapes(256, 6),
+			Change: zeroRows,
 		},
 		{
-			ID:        "outlier",
-			Why:       "one channel a thousand times the others, as trained residuals have",
-			Shapes:    shapes(512, 4),
-			Contracts: plain,
+			ID:     "outlier",
+			Why:    "one channel a thousand times the others, as trained residuals have",
+			Shapes: shapes(512, 4),
 			Change: func(g bench.Gen, p *bench.Problem) error {
 				d := g.Shape.Dim("width")
 				p.Change("x", func(i int, v float64) float64 {
@@ -93,94 +86,78 @@ var rmsNorm = bench.Family{
 			},
 		},
 		{
-			ID:        "coherent",
-			Why:       "rows of one sign and size, where a narrow sum loses most",
-			Shapes:    shapes(4096, 1),
-			Contracts: plain,
+			ID:     "coherent",
+			Why:    "rows of one sign and size, where a narrow sum loses most",
+			Shapes: shapes(4096, 1),
 			Change: func(g bench.Gen, p *bench.Problem) error {
 				p.Change("x", func(int, float64) float64 { return 1.3 + 0.01*g.Float64() })
 				return nil
 			},
 		},
 		{
-			ID:        "eps-large",
-			Why:       "an eps of the size of the mean of squares",
-			Shapes:    shapes(256, 3),
-			Contracts: plain,
-			Change:    set("norm_eps", 0.7),
+			ID:     "eps-large",
+			Why:    "an eps of the size of the mean of squares",
+			Shapes: shapes(256, 3),
+			Change: bench.Set(bench.Attrs{"norm_eps": 0.7}),
 		},
 		{
-			ID:     "heads",
-			Why:    "per-head query norm: every head by itself, no weight",
-			Shapes: []bench.Shape{heads(5, 4, 64), heads(2, 8, 512)},
-			Change: without("weight"),
+			ID:        "heads",
+			Why:       "per-head query norm: every head by itself, no weight",
+			Shapes:    []bench.Shape{heads(5, 4, 64), heads(2, 8, 512)},
+			Change:    bench.Without("weight"),
+			Contracts: []string{"fp32", "bf16-out", "bf16-steps"},
 		},
-		{ID: "heads-weighted", Why: "one weight for all heads", Shapes: []bench.Shape{heads(5, 3, 48)}, Contracts: plain},
+		{ID: "heads-weighted", Why: "one weight for all heads", Shapes: []bench.Shape{heads(5, 3, 48)}},
 		{
-			ID:        "heads-strided",
-			Why:       "heads sliced out of wider ones, stored head by head",
-			Shapes:    []bench.Shape{heads(5, 3, 48)},
-			Contracts: plain,
-			Layout:    map[string]bench.Layout{"x": {Lead: 2, Gap: 12, Inner: 16, Tail: 40, Swap: true}},
-		},
-		{
-			ID:        "residual",
-			Why:       "x + residual is normalised, and stored as the next residual",
-			Shapes:    shapes(256, 1, 5),
-			Contracts: plain,
-			Change:    residual(1),
+			ID:     "heads-strided",
+			Why:    "heads sliced out of wider ones, stored head by head",
+			Shapes: []bench.Shape{heads(5, 3, 48)},
+			Layout: map[string]bench.Layout{"x": {Lead: 2, Gap: 12, Inner: 16, Tail: 40, Swap: true}},
 		},
 		{
-			ID:        "residual-cancels",
-			Why:       "x and residual of opposite sign: the sum keeps few bits, and they must be there",
-			Shapes:    shapes(256, 4),
-			Contracts: plain,
-			Change:    residual(-1),
+			ID:     "residual",
+			Why:    "x + residual is normalised, and stored as the next residual",
+			Shapes: shapes(256, 1, 5),
+			Change: residual(1),
 		},
 		{
-			ID:        "residual-padded",
-			Why:       "residual sliced out of a wider buffer",
-			Shapes:    shapes(256, 5),
-			Contracts: plain,
-			Change:    residual(1),
-			Layout:    map[string]bench.Layout{"x": {Tail: 300}, "residual": {Lead: 5, Gap: 32, Tail: 300}},
+			ID:     "residual-cancels",
+			Why:    "x and residual of opposite sign: the sum keeps few bits, and they must be there",
+			Shapes: shapes(256, 4),
+			Change: residual(-1),
 		},
 		{
-			ID:        "alone",
-			Why:       "a batch of rows and every row alone",
-			Shapes:    shapes(256, 7),
-			Contracts: plain,
-			Relate:    inPieces(bench.Alone),
+			ID:     "residual-padded",
+			Why:    "residual sliced out of a wider buffer",
+			Shapes: shapes(256, 5),
+			Change: residual(1),
+			Layout: map[string]bench.Layout{"x": {Tail: 300}, "residual": {Lead: 5, Gap: 32, Tail: 300}},
 		},
 		{
-			ID:        "backwards",
-			Why:       "the rows in the opposite order",
-			Shapes:    shapes(256, 7),
-			Contracts: plain,
-			Relate:    inPieces(bench.Backwards),
+			ID:     "alone",
+			Why:    "a batch of rows and every row alone",
+			Shapes: shapes(256, 7),
+			Relate: inPieces(bench.Alone),
 		},
 		{
-			ID:        "contiguous",
-			Why:       "a sliced buffer and the same rows without gaps",
-			Shapes:    shapes(256, 7),
-			Contracts: plain,
-			Layout:    map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}},
-			Relate:    inPieces(bench.Contiguous),
+			ID:     "backwards",
+			Why:    "the rows in the opposite order",
+			Shapes: shapes(256, 7),
+			Relate: inPieces(bench.Backwards),
 		},
-		{ID: "production", Why: "prefill of V3.2's model width", Shapes: shapes(7168, 32), Contracts: plain, Full: true},
-	},
-}
-
-func must(name string) format.Format {
-	f, err := format.ByName(name)
-	if err != nil {
-		return format.Format{}
-	}
-	return f
+		{
+			ID:     "contiguous",
+			Why:    "a sliced buffer and the same rows without gaps",
+			Shapes: shapes(256, 7),
+			Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}},
+			Relate: inPieces(bench.Contiguous),
+		},
+		{ID: "production", Why: "prefill of V3.2's model width", Shapes: shapes(7168, 32), Full: true},
+	}),
 }
 
 func rows(width, t int) bench.Shape {
-	return bench.S(slug("d%d-t%d", width, t), map[string]int{"rows": t, "width": width})
+	return bench.S(fmt.Sprintf("d%d-t%d", width, t), map[string]int{"rows": t, "width": width})
 }
 
 func shapes(width int, t ...int) []bench.Shape {
@@ -192,43 +169,7 @@ func shapes(width int, t ...int) []bench.Shape {
 }
 
 func heads(t, h, width int) bench.Shape {
-	return bench.S(slug("t%d-h%d-d%d", t, h, width), map[string]int{"rows": t, "heads": h, "width": width})
-}
-
-type change = func(bench.Gen, *bench.Problem) error
-
-// all are changes one after the other.
-func all(changes ...change) change {
-	return func(g bench.Gen, p *bench.Problem) error {
-		for _, c := range changes {
-			if err := c(g, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func set(attr string, v any) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		p.Attrs[attr] = v
-		return nil
-	}
-}
-
-func without(operand string) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		delete(p.Operands, operand)
-		delete(p.Layout, operand)
-		return nil
-	}
-}
-
-func scaled(operand string, by float64) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		p.Change(operand, func(_ int, v float64) float64 { return v * by })
-		return nil
-	}
+	return bench.S(fmt.Sprintf("t%d-h%d-d%d", t, h, width), map[string]int{"rows": t, "heads": h, "width": width})
 }
 
 // zeroRows makes every third row 0.
@@ -244,7 +185,7 @@ func zeroRows(g bench.Gen, p *bench.Problem) error {
 }
 
 // residual adds a residual that leans by so much of x.
-func residual(lean float64) change {
+func residual(lean float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		x := p.Operands["x"]
 		r := g.Normal(len(x.Values), 0.6)
@@ -314,7 +255,7 @@ func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		for i, v := range r.Values {
 			s := a.Add(in[i], numerics.Exact(v))
 			sum.Data[i] = s.X
-			rounding := outTerm(c.Contract, s.X, s.E)
+			rounding := bench.OutTerm(c.Contract, s.X, s.E)
 			e.Want, e.Bound = append(e.Want, s.X), append(e.Bound, s.E+rounding)
 			in[i] = numerics.Tracked{X: s.X, E: s.E + rounding} // the sum may be normalised before or after its rounding
 		}
@@ -338,7 +279,7 @@ func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	for at := 0; at < len(in); at += d {
 		for _, v := range norm(in[at:at+d], weight, eps) {
-			e.Bound = append(e.Bound, v.E+outTerm(c.Contract, v.X, v.E))
+			e.Bound = append(e.Bound, v.E+bench.OutTerm(c.Contract, v.X, v.E))
 		}
 	}
 	return append(out, e), nil
@@ -346,7 +287,7 @@ func expectRMS(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 
 // inSteps is the norm with every step rounded to bf16; a kernel that rounds fewer of them is nearer.
 func inSteps(x, weight []numerics.Tracked, eps float64) []numerics.Tracked {
-	a, u := numerics.FP32(), must("bf16").U()
+	a, u := numerics.FP32(), format.BF16.U()
 	squares := make([]numerics.Tracked, len(x))
 	for i, v := range x {
 		squares[i] = a.Round(a.Mul(v, v), u)
@@ -368,12 +309,4 @@ func axesOf(shape []int) []string {
 		return []string{"token", "head", "channel"}
 	}
 	return []string{"row", "channel"}
-}
-
-// outTerm is the rounding to the contract's output; fp32 is counted already.
-func outTerm(c numerics.Contract, y, slack float64) float64 {
-	if c.Out.Name == "" {
-		return 0
-	}
-	return numerics.HalfULP(c.Output(), y, slack)
 }

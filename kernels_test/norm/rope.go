@@ -5,6 +5,7 @@ import (
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
+	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/oracle"
 )
 
@@ -12,15 +13,15 @@ var angles = []numerics.Contract{{Name: "float64-angle"}, {Name: "fp32-table"}}
 
 var rope = bench.Family{
 	Op: opRope, Slug: "rope",
-	Claim: "every pair of the rotated channels MUST turn by its position's angle, and the other channels MUST keep " +
-		"their bits",
+	Claim: "every pair of rotated channels MUST be rotated by its position's angle, and the other channels MUST be " +
+		"copied bit for bit",
 	Doc:       ropeDoc,
-	Contracts: append(append([]numerics.Contract{}, angles...), numerics.Contract{Name: "bf16-out", Out: must("bf16")}),
+	Contracts: append(append([]numerics.Contract{}, angles...), numerics.Contract{Name: "bf16-out", Out: format.BF16}),
 	Draw:      drawRope, Expect: expectRope, Twins: ropeTwins,
 	Scenarios: ropeScenarios,
 }
 
-// drawRope draws V4's form by default: the last channels turn, in interleaved pairs, at positions in no order.
+// drawRope draws V4's form by default: the last channels are rotated, in interleaved pairs, at positions in no order.
 func drawRope(g bench.Gen) (bench.Problem, error) {
 	t, h, d, e := g.Shape.Dim("tokens"), g.Shape.Dim("heads"), g.Shape.Dim("width"), g.Shape.Dim("rotary")/2*2
 	e = min(e, d/2*2)
@@ -42,7 +43,7 @@ func drawRope(g bench.Gen) (bench.Problem, error) {
 	}, nil
 }
 
-// angleOf is a contract's angle in the operators' words: a candidate sees the attribute and not the contract.
+// angleOf is a contract's angle as the attribute has it, which is what a candidate sees of the contract.
 func angleOf(contract string) string {
 	if contract == "float64-angle" {
 		return "float64"
@@ -50,35 +51,36 @@ func angleOf(contract string) string {
 	return "fp32"
 }
 
-// turning is a rotation as a kernel is told it.
-type turning struct {
-	pairs, offset int
-	half, inverse bool
-	theta         float64
-	freq          []float64    // inv_freq, where given
-	cache         bench.Tensor // cos_sin_cache, where given
+// rotary is a rotation as a call asks for it.
+type rotary struct {
+	pairs, offset, width int
+	half, inverse        bool
+	angle                string // attribute
+	theta                float64
+	freq                 []float64    // inv_freq, where given
+	cache                bench.Tensor // cos_sin_cache, where given
 }
 
-func turningOf(p bench.Problem) turning {
-	a := p.Attrs
-	return turning{
-		a.Int("rotary_dim") / 2, a.Int("rotary_offset"), a.Word("pairing") == "half", a.Flag("inverse"),
-		a.Num("rope_theta"), p.Operands["inv_freq"].Values, p.In("cos_sin_cache"),
+func rotaryOf(a bench.Attrs, in func(operand string) bench.Tensor) rotary {
+	return rotary{
+		pairs: a.Int("rotary_dim") / 2, offset: a.Int("rotary_offset"), width: in("x").Dim(2),
+		half: a.Word("pairing") == "half", inverse: a.Flag("inverse"), angle: a.Word("angle"), theta: a.Num("rope_theta"),
+		freq: in("inv_freq").Data, cache: in("cos_sin_cache"),
 	}
 }
 
 // channels of pair i in a head.
-func (r turning) channels(i int) (first, second int) {
+func (r rotary) channels(i int) (first, second int) {
 	if r.half {
 		return r.offset + i, r.offset + r.pairs + i
 	}
 	return r.offset + 2*i, r.offset + 2*i + 1
 }
 
-// angle is the exact angle under a contract, with the error that a kernel may have in it. Under fp32-table the product
-// of a position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed in fp32
+// exactAngle is the exact angle under a contract, with the error that a kernel may have in it. Under fp32-table the
+// product of a position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed in fp32
 // has the error of numerics.Arith.RopeAngle. float64's own error, a few units of 2^-53 for power and product, is 2^-50.
-func (r turning) angle(contract string, position, i int) numerics.Angle {
+func (r rotary) exactAngle(contract string, position, i int) numerics.Angle {
 	f64 := func(a float64) numerics.Angle { return numerics.Angle{Theta: a, E: 0x1p-50 * math.Abs(a)} }
 	switch {
 	case r.freq != nil && contract == "float64-angle":
@@ -91,15 +93,15 @@ func (r turning) angle(contract string, position, i int) numerics.Angle {
 	return numerics.FP32().RopeAngle(position, r.theta, i, 2*r.pairs)
 }
 
-// expectRope turns each pair with its bound; the value is the bound's own exact rotation, which is oracle.Rotary's
+// expectRope rotates each pair with its bound; the value is the bound's own exact rotation, which is oracle.Rotary's
 // (TestRopeIsRotary).
 func expectRope(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
-	x, positions, r := p.In("x"), p.In("positions").Ints(), turningOf(p)
+	x, positions, r := p.In("x"), p.In("positions").Ints(), rotaryOf(p.Attrs, p.In)
 	e := bench.Expected{
 		Name: "y", Shape: x.Shape, Axes: axesOf(x.Shape), Want: append([]float64(nil), x.Data...),
 		Bound: make([]float64, len(x.Data)),
-		Derivation: "angle error times the turned value, fp32 cos and sin, two products and a sum, one rounding to the " +
-			"output; channels that do not turn are exact",
+		Derivation: "angle error times the rotated value, fp32 cos and sin, two products and a sum, one rounding to the " +
+			"output; unrotated channels are exact",
 	}
 	if e.Want == nil {
 		e.Want = []float64{}
@@ -111,7 +113,7 @@ func expectRope(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 			first, second := r.channels(i)
 			angle := numerics.Angle{}
 			if r.cache.Data == nil {
-				angle = r.angle(c.Contract.Name, position, i)
+				angle = r.exactAngle(c.Contract.Name, position, i)
 			}
 			for head := range h {
 				at := (t*h + head) * d
@@ -123,15 +125,15 @@ func expectRope(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 				} else {
 					y1, y2 = a.Rotate(u, v, angle, 0, r.inverse)
 				}
-				e.Want[at+first], e.Bound[at+first] = y1.X, y1.E+outTerm(c.Contract, y1.X, y1.E)
-				e.Want[at+second], e.Bound[at+second] = y2.X, y2.E+outTerm(c.Contract, y2.X, y2.E)
+				e.Want[at+first], e.Bound[at+first] = y1.X, y1.E+bench.OutTerm(c.Contract, y1.X, y1.E)
+				e.Want[at+second], e.Bound[at+second] = y2.X, y2.E+bench.OutTerm(c.Contract, y2.X, y2.E)
 			}
 		}
 	}
 	return []bench.Expected{e}, nil
 }
 
-// byTable turns by a cosine and sine that are operands.
+// byTable rotates by a cosine and sine that are operands.
 func byTable(a numerics.Arith, u, v, cos, sin float64, inverse bool) (y1, y2 numerics.Tracked) {
 	if inverse {
 		sin = -sin

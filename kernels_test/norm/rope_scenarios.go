@@ -1,36 +1,39 @@
 package norm
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// small heads turn in part.
+// small heads are rotated in part.
 func small(t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		out = append(out, turned(n, 3, 40, 24, 4096))
+		out = append(out, headsOf(n, 3, 40, 24, 4096))
 	}
 	return out
 }
 
-func turned(t, h, d, e, span int) bench.Shape {
-	return bench.S(slug("t%d-h%d-d%d-r%d", t, h, d, e), map[string]int{
+func headsOf(t, h, d, e, span int) bench.Shape {
+	return bench.S(fmt.Sprintf("t%d-h%d-d%d-r%d", t, h, d, e), map[string]int{
 		"tokens": t, "heads": h, "width": d, "rotary": e, "span": span,
 	})
 }
 
 var (
-	v4Head    = turned(4, 4, 512, 64, 65536)
-	v32Rope   = turned(5, 4, 64, 64, 4096)
-	indexHead = turned(5, 4, 128, 64, 4096)
-	nanoHead  = turned(9, 4, 64, 16, 1024)
+	v4Head    = headsOf(4, 4, 512, 64, 65536)
+	v32Rope   = headsOf(5, 4, 64, 64, 4096)
+	indexHead = headsOf(5, 4, 128, 64, 4096)
+	nanoHead  = headsOf(9, 4, 64, 16, 1024)
 )
 
-var neox = set("pairing", "half")
-
-var leading = set("rotary_offset", 0.0)
+var (
+	neox    = bench.Set(bench.Attrs{"pairing": "half"})
+	leading = bench.Set(bench.Attrs{"rotary_offset": 0.0})
+	inverse = bench.Set(bench.Attrs{"inverse": true})
+)
 
 var ropeScenarios = []bench.Scenario{
 	{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: small(0, 1, 63, 64, 65)},
@@ -38,42 +41,42 @@ var ropeScenarios = []bench.Scenario{
 		ID:     "v4",
 		Why:    "V4's heads: the last 64 of 512 channels, interleaved, base 160000 of the compressed layers",
 		Shapes: []bench.Shape{v4Head, nanoHead},
-		Change: set("rope_theta", 160000.0),
+		Change: bench.Set(bench.Attrs{"rope_theta": 160000.0}),
 	},
 	{
 		ID:     "v4-inverse",
-		Why:    "V4's attention output, turned back at the query's position",
+		Why:    "V4's attention output, rotated back at the query's position",
 		Shapes: []bench.Shape{v4Head, nanoHead},
-		Change: set("inverse", true),
+		Change: inverse,
 	},
 	{ID: "mla", Why: "V3.2's rotated part: all 64 channels, interleaved", Shapes: []bench.Shape{v32Rope}},
 	{
 		ID:      "indexer",
 		Why:     "V3.2's index heads: the first 64 of 128 channels, halves",
 		Shapes:  []bench.Shape{indexHead},
-		Change:  all(neox, leading),
+		Change:  bench.All(neox, leading),
 		Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"},
 	},
 	{ID: "half-trailing", Why: "halves among the last channels", Shapes: small(5), Change: neox},
-	{ID: "half-inverse", Why: "halves, turned back", Shapes: small(5), Change: all(neox, set("inverse", true))},
+	{ID: "half-inverse", Why: "halves, rotated back", Shapes: small(5), Change: bench.All(neox, inverse)},
 	{ID: "interleaved-leading", Why: "neighbours among the first channels", Shapes: small(5), Change: leading},
 	{
 		ID:      "one-hot",
 		Why:     "one channel of 1 a head at position 1: what goes where",
-		Shapes:  []bench.Shape{turned(1, 4, 4, 4, 2), turned(1, 6, 6, 4, 2)},
+		Shapes:  []bench.Shape{headsOf(1, 4, 4, 4, 2), headsOf(1, 6, 6, 4, 2)},
 		Change:  oneHot,
 		Catches: []string{"P2 NVIDIA/TensorRT-LLM#16378"},
 	},
 	{
 		ID:     "one-hot-half",
 		Why:    "the same with halves",
-		Shapes: []bench.Shape{turned(1, 4, 4, 4, 2)},
-		Change: all(neox, oneHot),
+		Shapes: []bench.Shape{headsOf(1, 4, 4, 4, 2)},
+		Change: bench.All(neox, oneHot),
 	},
 	{
 		ID:     "one-pair",
-		Why:    "two channels that turn: both pairings are one",
-		Shapes: []bench.Shape{turned(4, 3, 10, 2, 4096)},
+		Why:    "two rotated channels: both pairings are one",
+		Shapes: []bench.Shape{headsOf(4, 3, 10, 2, 4096)},
 	},
 	{
 		ID:     "one-position",
@@ -91,7 +94,7 @@ var ropeScenarios = []bench.Scenario{
 	{
 		ID: "million",
 		Why: "the last positions of V4's context, where fp32 angles are off by hundredths of a radian and a narrower " +
-			"table by turns",
+			"table by whole rotations",
 		Shapes: []bench.Shape{v4Head, v32Rope},
 		Change: at(func(t int) int { return 1<<20 - 1 - 37*t }),
 	},
@@ -99,32 +102,32 @@ var ropeScenarios = []bench.Scenario{
 		ID:     "million-frequencies",
 		Why:    "the same with given frequencies: the angle is one product",
 		Shapes: []bench.Shape{v4Head, v32Rope},
-		Change: all(frequencies, at(func(t int) int { return 1<<20 - 1 - 37*t })),
+		Change: bench.All(frequencies, at(func(t int) int { return 1<<20 - 1 - 37*t })),
 	},
 	{ID: "frequencies", Why: "given inverse frequencies that no base has", Shapes: small(5), Change: frequencies},
 	{
 		ID:     "frequencies-half",
-		Why:    "the same for halves, turned back",
+		Why:    "the same for halves, rotated back",
 		Shapes: []bench.Shape{indexHead},
-		Change: all(frequencies, neox, leading, set("inverse", true)),
+		Change: bench.All(frequencies, neox, leading, inverse),
 	},
 	{
 		ID:     "cache",
 		Why:    "a given table of cosines and sines",
-		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Shapes: []bench.Shape{headsOf(6, 3, 40, 24, 90)},
 		Change: cached,
 	},
 	{
 		ID:     "cache-half",
 		Why:    "a given table, halves among the first channels",
-		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
-		Change: all(cached, neox, leading),
+		Shapes: []bench.Shape{headsOf(6, 3, 40, 24, 90)},
+		Change: bench.All(cached, neox, leading),
 	},
 	{
 		ID:     "cache-inverse",
-		Why:    "a given table, turned back",
-		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
-		Change: all(cached, set("inverse", true)),
+		Why:    "a given table, rotated back",
+		Shapes: []bench.Shape{headsOf(6, 3, 40, 24, 90)},
+		Change: bench.All(cached, inverse),
 	},
 	{
 		ID:     "padded",
@@ -148,29 +151,34 @@ var ropeScenarios = []bench.Scenario{
 	{
 		ID:     "padded-cache",
 		Why:    "a table sliced out of a wider one",
-		Shapes: []bench.Shape{turned(6, 3, 40, 24, 90)},
+		Shapes: []bench.Shape{headsOf(6, 3, 40, 24, 90)},
 		Change: cached,
 		Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 8, Tail: 40}},
 	},
 	{
 		ID:     "padded-cache-half",
 		Why:    "the same for halves",
-		Shapes: []bench.Shape{turned(6, 3, 40, 24, 70)},
-		Change: all(cached, neox),
+		Shapes: []bench.Shape{headsOf(6, 3, 40, 24, 70)},
+		Change: bench.All(cached, neox),
 		Layout: map[string]bench.Layout{"cos_sin_cache": {Lead: 4, Gap: 3, Tail: 40}},
 	},
 	{
 		ID:     "small-base",
-		Why:    "a base of 1.5: every pair turns nearly as far as the first",
+		Why:    "a base of 1.5: every pair rotates nearly as far as the first",
 		Shapes: small(4),
-		Change: set("rope_theta", 1.5),
+		Change: bench.Set(bench.Attrs{"rope_theta": 1.5}),
 	},
-	{ID: "large", Why: "values near the end of what bf16 and fp32 share", Shapes: small(4), Change: scaled("x", 1e30)},
+	{
+		ID:     "large",
+		Why:    "values near the end of what bf16 and fp32 share",
+		Shapes: small(4),
+		Change: bench.Times(1e30, "x"),
+	},
 	{
 		ID:     "captured",
 		Why:    "a graph captured at other positions: a decode step later in the sequence",
 		Shapes: append(small(4), v32Rope),
-		Change: captured("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) }),
+		Change: bench.CapturedWith("positions", func(_ int, v float64) float64 { return float64(int(v) / 2) }),
 	},
 	{ID: "alone", Why: "a batch and every token alone", Shapes: small(7), Relate: inPieces(bench.Alone)},
 	{ID: "chunks", Why: "a prompt and its chunks", Shapes: small(33), Relate: inPieces(bench.ChunksOf(8))},
@@ -185,26 +193,15 @@ var ropeScenarios = []bench.Scenario{
 	{
 		ID:     "production",
 		Why:    "a chunk of V4-Flash's queries",
-		Shapes: []bench.Shape{turned(8, 64, 512, 64, 1<<20)},
+		Shapes: []bench.Shape{headsOf(8, 64, 512, 64, 1<<20)},
 		Full:   true,
 	},
 }
 
 // at sets the positions.
-func at(position func(t int) int) change {
+func at(position func(t int) int) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		p.Change("positions", func(t int, _ float64) float64 { return float64(position(t)) })
-		return nil
-	}
-}
-
-// captured replays a graph that was captured with other values of an operand.
-func captured(operand string, f func(i int, v float64) float64) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		before := p.Clone()
-		before.Change(operand, f)
-		before.Mode, before.Unread = "graph", nil
-		p.Mode, p.CaptureWith = "graph", &before
 		return nil
 	}
 }

@@ -1,6 +1,7 @@
 package norm
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -34,49 +35,49 @@ var ropeTable = bench.Family{
 			ID:     "amplitude",
 			Why:    "an amplitude in the table, as other models have it",
 			Shapes: tables(64, 1<<14, 6),
-			Change: all(v32YaRN, set("mscale", 1.0)),
+			Change: bench.All(v32YaRN, bench.Set(bench.Attrs{"mscale": 1.0})),
 		},
 		{
 			ID:     "amplitude-part",
 			Why:    "mscale 0.707: the amplitude is not linear in 1",
 			Shapes: tables(64, 1<<14, 6),
-			Change: all(v4YaRN, set("mscale", 0.707)),
+			Change: bench.All(v4YaRN, bench.Set(bench.Attrs{"mscale": 0.707})),
 		},
 		{
 			ID:     "early",
 			Why:    "positions from 0 on",
 			Shapes: tables(64, 64, 70),
-			Change: all(v4YaRN, at(func(t int) int { return t })),
+			Change: bench.All(v4YaRN, at(func(t int) int { return t })),
 		},
 		{
 			ID:     "million",
 			Why:    "the last positions of V4's context",
 			Shapes: tables(64, 1<<20, 5),
-			Change: all(v4YaRN, at(func(t int) int { return 1<<20 - 1 - 41*t })),
+			Change: bench.All(v4YaRN, at(func(t int) int { return 1<<20 - 1 - 41*t })),
 		},
 		{
 			ID:     "half-precision-edge",
 			Why:    "position 1857, where a half-precision table shows",
 			Shapes: tables(64, 4096, 8),
-			Change: all(v32YaRN, at(func(t int) int { return 1850 + t })),
+			Change: bench.All(v32YaRN, at(func(t int) int { return 1850 + t })),
 		},
 		{
 			ID:     "narrow",
 			Why:    "sixteen channels: the blended pairs are few",
 			Shapes: tables(16, 4096, 6),
-			Change: all(v32YaRN, set("original_max_position", 512.0)),
+			Change: bench.All(v32YaRN, bench.Set(bench.Attrs{"original_max_position": 512.0})),
 		},
 		{
 			ID:     "betas",
 			Why:    "betas of another model",
 			Shapes: tables(64, 8192, 6),
-			Change: all(v32YaRN, set("beta_fast", 16.0), set("beta_slow", 2.0)),
+			Change: bench.All(v32YaRN, bench.Set(bench.Attrs{"beta_fast": 16.0, "beta_slow": 2.0})),
 		},
 		{
 			ID:     "clipped",
 			Why:    "a trained context so short that the blend begins before pair 0",
 			Shapes: tables(64, 4096, 6),
-			Change: all(v32YaRN, set("original_max_position", 150.0), set("factor", 3.0)),
+			Change: bench.All(v32YaRN, bench.Set(bench.Attrs{"original_max_position": 150.0, "factor": 3.0})),
 		},
 		{
 			ID:     "blend-past-end",
@@ -94,7 +95,7 @@ var ropeTable = bench.Family{
 			ID:     "no-yarn-factor",
 			Why:    "a factor without a trained context is no YaRN",
 			Shapes: tables(64, 8192, 6),
-			Change: all(v32YaRN, set("original_max_position", 0.0), set("mscale", 1.0)),
+			Change: bench.All(v32YaRN, bench.Set(bench.Attrs{"original_max_position": 0.0, "mscale": 1.0})),
 		},
 		{
 			ID:     "padded",
@@ -116,21 +117,16 @@ var ropeTable = bench.Family{
 func tables(e, span int, t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		out = append(out, bench.S(slug("r%d-t%d", e, n), map[string]int{"tokens": n, "rotary": e, "span": span}))
+		out = append(out, bench.S(fmt.Sprintf("r%d-t%d", e, n), map[string]int{"tokens": n, "rotary": e, "span": span}))
 	}
 	return out
 }
 
-func yarn(theta, factor, original, fast, slow, mscale float64) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		for name, v := range map[string]float64{
-			"rope_theta": theta, "factor": factor, "original_max_position": original, "beta_fast": fast, "beta_slow": slow,
-			"mscale": mscale,
-		} {
-			p.Attrs[name] = v
-		}
-		return nil
-	}
+func yarn(theta, factor, original, fast, slow, mscale float64) bench.Change {
+	return bench.Set(bench.Attrs{
+		"rope_theta": theta, "factor": factor, "original_max_position": original, "beta_fast": fast, "beta_slow": slow,
+		"mscale": mscale,
+	})
 }
 
 var (

@@ -17,26 +17,23 @@ func Suite() bench.Suite {
 	}
 }
 
-// built is the candidate that follows a contract to the letter: fp32 from the front, the angles that the call asks for,
-// rounded to the contract's output.
+// built is the candidate that follows a contract to the letter: fp32 summed left to right, the angles that the call
+// asks for, rounded to the contract's output.
 func built(contract string) (bench.Candidate, error) {
-	name := contract + "-sequential"
-	norms := map[string]bench.Kernel{
-		opRMS: rmsNormWith(bench.Sequential, rmsOptions{}), opLayer: layerNormWith(bench.Sequential, layerOptions{}),
-	}
+	kernels := map[string]bench.Kernel{}
 	switch contract {
-	case "bf16-out":
-		norms[opRope] = ropeWith(ropeOptions{})
-		return bench.FromKernels(name, norms), nil
-	case "fp32":
-		return bench.FromKernels(name, norms), nil
+	case "fp32", "bf16-out":
+		kernels[opRMS], kernels[opLayer] = correctRMS().run, correctLayer().run
 	case "bf16-steps":
-		return bench.FromKernel(name, opRMS, rmsNormWith(bench.Sequential, rmsOptions{steps: true})), nil
+		kernels[opRMS] = bench.With(correctRMS(), inBF16Steps).run
 	case "float64-angle", "fp32-table":
-		return bench.FromKernels(name, map[string]bench.Kernel{
-			opRope: ropeWith(ropeOptions{}), opTable: tableWith(tableOptions{}),
-		}), nil
+		kernels[opTable] = correctTable().run
+	default:
+		return nil, fmt.Errorf("no contract of the norm suite is called %q; fp32, bf16-out, bf16-steps, float64-angle and "+
+			"fp32-table are", contract)
 	}
-	return nil, fmt.Errorf("no contract of the norm suite is called %q; fp32, bf16-out, bf16-steps, float64-angle and "+
-		"fp32-table are", contract)
+	if contract != "fp32" && contract != "bf16-steps" {
+		kernels[opRope] = correctRotation().run
+	}
+	return bench.FromKernels(contract+"-sequential", kernels), nil
 }

@@ -2,6 +2,7 @@ package norm
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -18,62 +19,51 @@ var orders = []struct {
 	{"lanes-32", bench.Lanes(32, bench.Pairwise)},
 	{"lanes-64", bench.Lanes(64, bench.Pairwise)},
 	{"lanes-128", bench.Lanes(128, bench.Pairwise)},
-	{"blocks-16", blocks(16)},
-	{"blocks-128", blocks(128)},
+	{"blocks-16", bench.Blocks(16, bench.Sequential)},
+	{"blocks-128", bench.Blocks(128, bench.Sequential)},
 	{"wide", bench.Wide},
 }
 
+// variants are correct in other orders of sums and of products, and in other ways to an angle.
 func variants() []bench.Variant {
 	var out []bench.Variant
 	add := func(name, contract string, kernels map[string]bench.Kernel) {
 		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, kernels)})
 	}
-	for _, o := range orders {
+	addRMS := func(name, contract string, options ...func(*rms)) {
+		add(name, contract, map[string]bench.Kernel{opRMS: bench.With(correctRMS(), options...).run})
+	}
+	for i, o := range orders {
 		add(o.name, "", map[string]bench.Kernel{
-			opRMS: rmsNormWith(o.sum, rmsOptions{}), opLayer: layerNormWith(o.sum, layerOptions{}),
+			opRMS: bench.With(correctRMS(), rmsSum(o.sum)).run, opLayer: bench.With(correctLayer(), layerSum(o.sum)).run,
 		})
-		add("steps-"+o.name, "bf16-steps", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{steps: true})})
+		addRMS("steps-"+o.name, "bf16-steps", inBF16Steps, rmsSum(o.sum))
+		if i < 4 {
+			addRMS("weight-first-"+o.name, "", weightFirst, rmsSum(o.sum))
+			addRMS("divided-"+o.name, "", divided, rmsSum(o.sum))
+			addRMS("rounded-sum-"+o.name, "", roundedSum, rmsSum(o.sum))
+		}
 	}
-	for _, o := range orders[:4] {
-		add("weight-first-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{weightFirst: true})})
-		add("divided-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{divide: true})})
-		add("rounded-sum-"+o.name, "", map[string]bench.Kernel{opRMS: rmsNormWith(o.sum, rmsOptions{roundSum: true})})
-	}
-	add("steps-rounded-sum", "bf16-steps", map[string]bench.Kernel{
-		opRMS: rmsNormWith(bench.Sequential, rmsOptions{steps: true, roundSum: true}),
-	})
+	addRMS("steps-rounded-sum", "bf16-steps", inBF16Steps, roundedSum)
 	add("exact-moments", "", map[string]bench.Kernel{
-		opRMS:   rmsNormWith(bench.Sequential, rmsOptions{exact: true}),
-		opLayer: layerNormWith(bench.Sequential, layerOptions{exact: true}),
+		opRMS: bench.With(correctRMS(), exactMoment).run, opLayer: bench.With(correctLayer(), exactMoments).run,
 	})
-	add("welford", "", map[string]bench.Kernel{opLayer: layerNormWith(bench.Sequential, layerOptions{welford: true})})
-	for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
-		for name, o := range map[string]ropeOptions{
-			"fma":          {fma: true},
-			"quotient":     {quotient: true},
-			"exact":        {exact: true},
-			"quotient-fma": {quotient: true, fma: true},
-		} {
-			add("rope-"+name+"-"+contract, contract, map[string]bench.Kernel{opRope: ropeWith(o)})
+	add("welford", "", map[string]bench.Kernel{opLayer: bench.With(correctLayer(), welford).run})
+	for name, options := range map[string][]func(*rotation){
+		"fma": {fused}, "quotient": {quotient}, "exact": {exactRotation}, "quotient-fma": {quotient, fused},
+	} {
+		k := map[string]bench.Kernel{opRope: bench.With(correctRotation(), options...).run}
+		for _, contract := range []string{"float64-angle", "fp32-table", "bf16-out"} {
+			add("rope-"+name+"-"+contract, contract, k)
 		}
 	}
-	for _, contract := range []string{"float64-angle", "fp32-table"} {
-		for name, o := range map[string]tableOptions{
-			"quotient":   {quotient: true},
-			"difference": {blendByDifference: true},
-			"float64":    {exact: true},
-		} {
-			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: tableWith(o)})
+	for name, option := range map[string]func(*table){
+		"quotient": tableQuotient, "difference": byDifference, "float64": inFloat64,
+	} {
+		for _, contract := range []string{"float64-angle", "fp32-table"} {
+			add("table-"+name+"-"+contract, contract, map[string]bench.Kernel{opTable: bench.With(correctTable(), option).run})
 		}
 	}
-	slices.SortFunc(out, func(a, b bench.Variant) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(out, func(a, b bench.Variant) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
