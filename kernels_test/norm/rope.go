@@ -78,8 +78,9 @@ func (r rotary) channels(i int) (first, second int) {
 }
 
 // exactAngle is the exact angle under a contract, with the error that a kernel may have in it. Under fp32-table the
-// product of a position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed in fp32
-// has the error of numerics.Arith.RopeAngle. float64's own error, a few units of 2^-53 for power and product, is 2^-50.
+// product of a position and a given fp32 frequency is one rounding that every kernel makes alike; a frequency computed
+// in fp32 has the error of numerics.Arith.RopeAngle. float64's own error, a few units of 2^-53 for power and product,
+// is 2^-50.
 func (r rotary) exactAngle(contract string, position, i int) numerics.Angle {
 	f64 := func(a float64) numerics.Angle { return numerics.Angle{Theta: a, E: 0x1p-50 * math.Abs(a)} }
 	switch {
