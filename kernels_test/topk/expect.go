@@ -51,7 +51,7 @@ func expectRows(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	out := []bench.Expected{e}
 	if c.Scenario.Relate != nil {
-		// Rows said in parts: the same sets, whatever the order of slots. Scores of such rows are distinct.
+		// Metamorphic rows: the same sets, whatever the order of slots. Scores of such rows are distinct.
 		set := bench.Expected{
 			Name: "indices-as-sets", Shape: e.Shape, Axes: e.Axes, Want: sorted(e.Want, k),
 			Bound:      slices.Repeat([]float64{anyIndex}, len(e.Want)),

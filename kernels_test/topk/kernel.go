@@ -18,59 +18,60 @@ type row struct {
 // chooser picks the k best of n > k keys, in any order.
 type chooser func(r row) []int
 
-// quirks are what a faulty kernel does otherwise; the zero value is a correct one.
-type quirks struct {
-	length func(lengths []int, t, width int) int // keys that query t is taken to see
-	short  func(r row) ([]int, bool)             // rows of at most k keys
-	// added to the -1 of unused slots; NaN leaves them alone
-	tail  float64
-	pages func(table bench.Tensor, request []int, t, key, pageSize int) int // key to row of the cache
+// kernel is the operator in steps.
+type kernel struct {
+	length func(lengths []int, t, width int) int // keys that query t sees
+	choose chooser                               // of rows with more keys than slots
+	short  chooser                               // of the others
+	unused func(prefill float64) float64         // what a slot without a key holds
+	// page is the row of the cache that a key lies in, where the call has a page table.
+	page func(table bench.Tensor, request []int, t, key, pageSize int) int
 }
 
-// kernelOf is the operator around a selection: short rows, tail, and the transform to pages where there is a table.
-func kernelOf(choose chooser, q quirks) bench.Kernel {
-	return func(a bench.Args) (bench.Results, error) {
-		scores, lengths, k := a.In("scores"), a.In("lengths").Ints(), a.Int("top_k")
-		out, width := a.Fresh("indices"), scores.Dim(1)
-		table, request := a.In("block_table"), a.In("request").Ints()
-		transform := pageOf
-		if q.pages != nil {
-			transform = q.pages
-		}
-		for t := range lengths {
-			r := row{single(scores.Row(t)), lengths[t], k, a.Word("tie_break") == highest}
-			if q.length != nil {
-				r.n = q.length(lengths, t, width)
-			}
-			if r.n < 0 || r.n > width {
-				return nil, fmt.Errorf("query %d has length %d in a row of %d scores", t, r.n, width)
-			}
-			for i := range k {
-				if out[t*k+i] = -1 + q.tail; math.IsNaN(q.tail) {
-					out[t*k+i] = a.Prefill("indices")
-				}
-			}
-			for i, s := range r.choose(choose, q) {
-				if a.Has("block_table") && s >= 0 {
-					s = transform(table, request, t, s, a.Int("page_size"))
-				}
-				out[t*k+i] = float64(s)
-			}
-		}
-		return bench.Results{"indices": out}, nil
+// correct sorts each row; changes make it another correct kernel, or a faulty one.
+func correct(changes ...func(k *kernel)) kernel {
+	k := kernel{
+		length: func(lengths []int, t, _ int) int { return lengths[t] },
+		choose: bySort,
+		short:  func(r row) []int { return first(r.n) },
+		unused: func(float64) float64 { return -1 },
+		page:   pageOf,
 	}
+	for _, change := range changes {
+		change(&k)
+	}
+	return k
 }
 
-func (r row) choose(choose chooser, q quirks) []int {
-	if r.n > r.k {
-		return choose(r)
+// candidate runs the kernel for both operators.
+func (k kernel) candidate(name string) bench.Candidate {
+	return bench.FromKernels(name, map[string]bench.Kernel{opTopK: k.run, opPages: k.run})
+}
+
+func (k kernel) run(a bench.Args) (bench.Results, error) {
+	scores, lengths, slots := a.In("scores"), a.In("lengths").Ints(), a.Int("top_k")
+	table, request := a.In("block_table"), a.In("request").Ints()
+	out, width := a.Fresh("indices"), scores.Dim(1)
+	for i := range out {
+		out[i] = k.unused(out[i])
 	}
-	if q.short != nil {
-		if chosen, ok := q.short(r); ok {
-			return chosen
+	for t := range lengths {
+		r := row{single(scores.Row(t)), k.length(lengths, t, width), slots, a.Word("tie_break") == highest}
+		if r.n < 0 || r.n > width {
+			return nil, fmt.Errorf("query %d has length %d in a row of %d scores", t, r.n, width)
+		}
+		choose := k.choose
+		if r.n <= r.k {
+			choose = k.short
+		}
+		for i, s := range choose(r) {
+			if a.Has("block_table") && s >= 0 {
+				s = k.page(table, request, t, s, a.Int("page_size"))
+			}
+			out[t*slots+i] = float64(s)
 		}
 	}
-	return first(r.n)
+	return bench.Results{"indices": out}, nil
 }
 
 // pageOf is the row of the cache by shifts and masks.
@@ -79,10 +80,14 @@ func pageOf(table bench.Tensor, request []int, t, key, size int) int {
 	return int(table.Row(request[t])[key>>b])<<b | key&(size-1)
 }
 
-func first(n int) []int {
-	out := make([]int, max(n, 0))
+// first are keys 0 .. n-1.
+func first(n int) []int { return span(0, n) }
+
+// span are keys lo .. hi-1.
+func span(lo, hi int) []int {
+	out := make([]int, max(hi-lo, 0))
 	for i := range out {
-		out[i] = i
+		out[i] = lo + i
 	}
 	return out
 }
@@ -95,12 +100,17 @@ func single(v []float64) []float32 {
 	return out
 }
 
-// key is a score as an unsigned number of the same order: all bits flipped where it is negative, else the sign bit set.
-// Both zeros have one key.
+// key is a score as an unsigned number of the same order. Both zeros have one key.
 func key(v float32) uint32 {
 	if v == 0 {
-		return 1 << 31
+		return ordered(0)
 	}
+	return ordered(v)
+}
+
+// ordered are the bits of a score as an unsigned number of the same order, -0 below +0: all of them flipped where it is
+// negative, else the sign bit set.
+func ordered(v float32) uint32 {
 	u := math.Float32bits(v)
 	if u>>31 == 1 {
 		return ^u

@@ -1,13 +1,13 @@
 package topk
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// relateScenarios say the same rows otherwise; their scores are distinct, so that every right answer has the same sets.
+// relateScenarios restate rows (metamorphic checks). Their scores are distinct, so that every right answer has the
+// same sets.
 func relateScenarios(paged bool) []bench.Scenario {
 	distinct := edit(reversedBits)
 	scenarios := []bench.Scenario{
@@ -16,7 +16,7 @@ func relateScenarios(paged bool) []bench.Scenario {
 			Why:    "every query alone gives what it gives in a batch",
 			Shapes: nano(9),
 			Change: distinct,
-			Relate: relateRows(oneByOne),
+			Relate: relateRows(func(_ bench.Gen, rows int) [][]int { return bench.Alone(rows) }),
 		},
 		{
 			ID:     "permuted-rows",
@@ -71,81 +71,28 @@ func relateScenarios(paged bool) []bench.Scenario {
 	return scenarios
 }
 
-// groups cuts T queries into launches.
-type groups func(g bench.Gen, rows int) [][]int
-
-func oneByOne(_ bench.Gen, rows int) [][]int {
-	var out [][]int
-	for t := range rows {
-		out = append(out, []int{t})
-	}
-	return out
-}
-
 func permuted(g bench.Gen, rows int) [][]int { return [][]int{g.Perm(rows)} }
 
+// growing are launches of 1, 2, 3, ... queries.
 func growing(_ bench.Gen, rows int) [][]int {
 	var out [][]int
 	for from, n := 0, 1; from < rows; from, n = from+n, n+1 {
-		var part []int
-		for t := from; t < min(from+n, rows); t++ {
-			part = append(part, t)
-		}
-		out = append(out, part)
+		out = append(out, span(from, min(from+n, rows)))
 	}
 	return out
 }
 
 // relateRows runs groups of queries on their own.
-func relateRows(cut groups) func(bench.Gen, bench.Problem) (bench.Relation, error) {
+func relateRows(cut func(g bench.Gen, rows int) [][]int) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(g bench.Gen, p bench.Problem) (bench.Relation, error) {
-		k, parts := p.Attrs.Int("top_k"), cut(g, p.In("scores").Dim(0))
-		r := bench.Relation{Exact: true}
-		for _, rows := range parts {
-			r.Parts = append(r.Parts, pick(p, rows))
+		perQuery := map[string]bool{"scores": true, "lengths": true, "request": true}
+		r, err := bench.InPieces(perQuery, func(rows int) [][]int { return cut(g, rows) })(g, p)
+		for i := range r.Parts {
+			hide(&r.Parts[i])
 		}
-		r.Join = func(got []bench.Results) (bench.Results, error) {
-			n := 0
-			for _, rows := range parts {
-				n += len(rows)
-			}
-			out := make([]float64, n*k)
-			for i, rows := range parts {
-				v := got[i]["indices"]
-				if len(v) != len(rows)*k {
-					return nil, errors.New("a part has another number of slots than its queries ask for")
-				}
-				for j, t := range rows {
-					copy(out[t*k:(t+1)*k], v[j*k:])
-				}
-			}
-			return bench.Results{"indices": out}, nil
-		}
-		return r, nil
+		r.Exact = true
+		return r, err
 	}
-}
-
-// pick is the problem of some of its queries.
-func pick(p bench.Problem, rows []int) bench.Problem {
-	out := p.Clone()
-	out.Layout = map[string]bench.Layout{}
-	for _, name := range []string{"scores", "lengths", "request"} {
-		o, ok := p.Operands[name]
-		if !ok {
-			continue
-		}
-		size := len(o.Values) / max(o.Shape[0], 1)
-		var v []float64
-		for _, t := range rows {
-			v = append(v, o.Values[t*size:(t+1)*size]...)
-		}
-		shape := slices.Clone(o.Shape)
-		shape[0] = len(rows)
-		out.Operands[name] = bench.Operand{DType: o.DType, Shape: shape, Values: v}
-	}
-	out.Outputs["indices"] = bench.OutI32(len(rows), p.Attrs.Int("top_k"))
-	hide(&out)
-	return out
 }
 
 // relateNarrow cuts off the columns that nobody sees.

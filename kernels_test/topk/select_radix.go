@@ -1,6 +1,10 @@
 package topk
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/numerics/format"
+)
 
 // byRadix finds the k-th key digit by digit, from the top, and then gathers: what is above it in any case, and of the
 // keys that equal it as many as are missing, from the end that the tie rule names. digits are bits for each pass, 32 in
@@ -59,6 +63,11 @@ func (r row) gather(class func(i int) int, missing int) []int {
 	return append(out, ties[:min(missing, len(ties))]...)
 }
 
+// half is a score as the bits of an fp16 value, to nearest even, infinite beyond its range.
+func half(v float32) uint16 {
+	return uint16(format.FP16.Encode(float64(v), format.RN, format.Overflow))
+}
+
 // coarse is the first pass of a production selection: the top 8 bits of the order-preserving half-precision bits of a
 // score, rounded to nearest. A bin is a quarter of a binade; scores beyond 65,504 share one, and so do both zeros.
 func coarse(v float32) int {
@@ -69,30 +78,35 @@ func coarse(v float32) int {
 	return int((h | 0x8000) >> 8) // -0 becomes +0, too
 }
 
-// byHalfFirst bins by coarse, keeps what is above the bin of the k-th score, and chooses among the whole bin exactly.
+// coarsely bins by coarse: the keys above the bin of the k-th score, those inside, and how many of these are missing.
+func (r row) coarsely() (above, inside []int, missing int) {
+	bins := make([]int, r.n)
+	var count [256]int
+	for i, v := range r.scores[:r.n] {
+		bins[i] = coarse(v)
+		count[bins[i]]++
+	}
+	bin, missing := 255, r.k
+	for bin > 0 && count[bin] < missing {
+		missing -= count[bin]
+		bin--
+	}
+	for i, b := range bins {
+		switch {
+		case b > bin:
+			above = append(above, i)
+		case b == bin:
+			inside = append(inside, i)
+		}
+	}
+	return above, inside, missing
+}
+
+// byHalfFirst keeps what is above the coarse bin of the k-th score, and chooses among the whole bin exactly.
 func byHalfFirst(inner chooser) chooser {
 	return func(r row) []int {
-		bins := make([]int, r.n)
-		var count [256]int
-		for i := range bins {
-			bins[i] = coarse(r.scores[i])
-			count[bins[i]]++
-		}
-		bin, left := 255, r.k
-		for bin > 0 && count[bin] < left {
-			left -= count[bin]
-			bin--
-		}
-		var out, inside []int
-		for i, b := range bins {
-			switch {
-			case b > bin:
-				out = append(out, i)
-			case b == bin:
-				inside = append(inside, i)
-			}
-		}
-		return append(out, r.among(inside, left, inner)...)
+		above, inside, missing := r.coarsely()
+		return append(above, r.among(inside, missing, inner)...)
 	}
 }
 

@@ -11,11 +11,7 @@ func byTiles(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var left []int
 		for from := 0; from < r.n; from += size {
-			var tile []int
-			for i := from; i < min(from+size, r.n); i++ {
-				tile = append(tile, i)
-			}
-			left = append(left, r.among(tile, r.k, inner)...)
+			left = append(left, r.among(span(from, min(from+size, r.n)), r.k, inner)...)
 		}
 		slices.Sort(left)
 		return r.among(left, r.k, inner)
@@ -27,9 +23,7 @@ func byStream(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var best []int
 		for from := 0; from < r.n; from += size {
-			for i := from; i < min(from+size, r.n); i++ {
-				best = append(best, i)
-			}
+			best = append(best, span(from, min(from+size, r.n))...)
 			slices.Sort(best)
 			best = r.among(best, r.k, inner)
 		}
@@ -42,11 +36,7 @@ func byTree(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var tiles [][]int
 		for from := 0; from < r.n; from += size {
-			var tile []int
-			for i := from; i < min(from+size, r.n); i++ {
-				tile = append(tile, i)
-			}
-			tiles = append(tiles, r.among(tile, r.k, inner))
+			tiles = append(tiles, r.among(span(from, min(from+size, r.n)), r.k, inner))
 		}
 		for len(tiles) > 1 {
 			var next [][]int
@@ -121,17 +111,9 @@ func byThreshold(r row) []int {
 	}, r.k-greater)
 }
 
-// zerosApart ranks by raw bits, -0 below +0: two scores that are equal, so that the rule of ties settles it wrongly
-// unless it is open.
+// zerosApart ranks -0 below +0, which are equal: only the rule that leaves ties open admits that.
 func zerosApart(r row) []int {
-	bits := func(v float32) uint32 {
-		u := math.Float32bits(v)
-		if u>>31 == 1 {
-			return ^u
-		}
-		return u | 1<<31
-	}
 	all := first(r.n)
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(bits(r.scores[b]), bits(r.scores[a])) })
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(ordered(r.scores[b]), ordered(r.scores[a])) })
 	return all[:r.k]
 }

@@ -8,16 +8,8 @@ import (
 )
 
 var twins = []bench.Twin{
-	{Class: "strides", Name: "dense operands", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		padded := len(p.Layout) > 0
-		p.Layout = map[string]bench.Layout{}
-		return padded
-	}},
-	{Class: "graph", Name: "an eager call", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		graph := p.Mode == "graph"
-		p.Mode, p.CaptureWith = "", nil
-		return graph
-	}},
+	bench.Dense(),
+	bench.Eager(),
 	{Class: "selection", Name: "scores far apart, none of which is negative", Apply: farApart},
 	{Class: "empty-row", Name: "more keys than slots for every query", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		k, width, short := p.Attrs.Int("top_k"), p.In("scores").Dim(1), false

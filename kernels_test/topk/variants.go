@@ -1,6 +1,7 @@
 package topk
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,13 +19,7 @@ var orders = []order{
 	{"ascending", func(_ row, c []int) []int { return slices.Sorted(slices.Values(c)) }},
 	{"by-score", func(r row, c []int) []int {
 		return slices.SortedFunc(slices.Values(c), func(a, b int) int {
-			if r.scores[a] != r.scores[b] {
-				if r.scores[a] > r.scores[b] {
-					return -1
-				}
-				return 1
-			}
-			return a - b
+			return cmp.Or(cmp.Compare(r.scores[b], r.scores[a]), a-b)
 		})
 	}},
 	{"backwards", func(_ row, c []int) []int {
@@ -91,31 +86,34 @@ func selections() []named {
 // otherwise, which only the rule that leaves them open admits.
 func variants() []bench.Variant {
 	var out []bench.Variant
-	add := func(name, contract string, k bench.Kernel) {
-		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, kernels(k))})
+	add := func(name, contract string, change func(k *kernel)) {
+		out = append(out, bench.Variant{Name: name, Contract: contract, Candidate: correct(change).candidate(name)})
 	}
 	for i, s := range selections() {
 		o := orders[i%len(orders)]
-		add(s.name+"-"+o.name, "", kernelOf(func(r row) []int { return o.put(r, s.choose(r)) }, quirks{}))
+		add(s.name+"-"+o.name, "", func(k *kernel) {
+			k.choose = func(r row) []int { return o.put(r, s.choose(r)) }
+		})
 	}
 	for _, o := range orders[1:] {
-		add("short-rows-"+o.name, "", kernelOf(bySort, quirks{short: func(r row) ([]int, bool) {
-			if o.name == "by-score" {
-				return nil, false // a row that is not ranked has no order of scores
+		add("short-rows-"+o.name, "", func(k *kernel) {
+			if o.name != "by-score" { // a row that is not ranked has no order of scores
+				k.short = func(r row) []int { return o.put(r, first(r.n)) }
 			}
-			return o.put(r, first(r.n)), true
-		}}))
+		})
 	}
-	for _, t := range []struct {
-		name string
-		to   func(r row) row
-	}{{"highest", func(r row) row { r.high = true; return r }}, {"lowest", func(r row) row { r.high = false; return r }}} {
+	for _, high := range []bool{true, false} {
 		for _, s := range []named{{"radix-8", byRadix(8, 8, 8, 8)}, {"tiles-256", byTiles(256, byHeap(true))}} {
-			add("ties-"+t.name+"-"+s.name, anyTie, kernelOf(func(r row) []int { return s.choose(t.to(r)) }, quirks{}))
+			add("ties-"+map[bool]string{true: "highest-", false: "lowest-"}[high]+s.name, anyTie, func(k *kernel) {
+				k.choose = func(r row) []int {
+					r.high = high
+					return s.choose(r)
+				}
+			})
 		}
 	}
-	add("ties-scattered", anyTie, kernelOf(scattered, quirks{}))
-	add("zeros-apart", anyTie, kernelOf(zerosApart, quirks{}))
+	add("ties-scattered", anyTie, func(k *kernel) { k.choose = scattered })
+	add("zeros-apart", anyTie, func(k *kernel) { k.choose = zerosApart })
 	return out
 }
 
@@ -124,19 +122,7 @@ func scattered(r row) []int {
 	all := first(r.n)
 	hash := func(i int) uint32 { return uint32(i) * 2654435761 }
 	slices.SortFunc(all, func(a, b int) int {
-		switch {
-		case r.scores[a] > r.scores[b]:
-			return -1
-		case r.scores[a] < r.scores[b]:
-			return 1
-		case hash(a) < hash(b):
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(r.scores[b], r.scores[a]), cmp.Compare(hash(a), hash(b)))
 	})
 	return all[:r.k]
-}
-
-func kernels(k bench.Kernel) map[string]bench.Kernel {
-	return map[string]bench.Kernel{opTopK: k, opPages: k}
 }

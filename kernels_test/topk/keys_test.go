@@ -3,29 +3,7 @@ package topk
 import (
 	"math"
 	"testing"
-
-	"github.com/assay-suite/assay/numerics/format"
 )
-
-// The cast that the first radix pass is modelled by MUST be IEEE half precision: every half, its neighbours in fp32,
-// and the midpoints between halves, against the format's own codec.
-func TestHalfIsIEEE(t *testing.T) {
-	for code := range 1 << 16 {
-		v := float32(format.FP16.Decode(uint32(code)))
-		if v != v {
-			continue
-		}
-		next := float32(format.FP16.Decode(uint32(code + 1)))
-		for _, x := range []float32{v, math.Nextafter32(v, -9e9), math.Nextafter32(v, 9e9), v/2 + next/2} {
-			if x != x {
-				continue
-			}
-			if got, want := uint32(half(x)), format.FP16.Encode(float64(x), format.RN, format.Overflow); got != want {
-				t.Fatalf("%v is %#04x, want %#04x", x, got, want)
-			}
-		}
-	}
-}
 
 // Keys MUST order scores as numbers do, and coarse bins MUST never contradict them.
 func TestKeysAreMonotone(t *testing.T) {

@@ -10,49 +10,6 @@ import (
 	"github.com/assay-suite/assay/kernels_test/topk"
 )
 
-// Every operand, output and attribute that a case has MUST be in the operators' documents.
-func TestDocuments(t *testing.T) {
-	for _, c := range topk.Suite().Cases() {
-		p, err := c.Problem()
-		require.NoError(t, err)
-		for _, text := range c.Family.Undocumented(p) {
-			t.Errorf("%s: %s", c.ID, text)
-		}
-	}
-}
-
-// Every operand MUST lie padded in some case, and what lengths leave unread MUST be poisoned.
-func TestPaddedAndUnread(t *testing.T) {
-	padded, unread := map[string]bool{}, map[string]bool{}
-	for _, c := range topk.Suite().Cases() {
-		p, err := c.Problem()
-		require.NoError(t, err)
-		for name, l := range p.Layout {
-			padded[c.Family.Op+" "+name] = padded[c.Family.Op+" "+name] || l.Lead+l.Gap+l.Inner+l.Tail > 0
-		}
-		for name, hidden := range p.Unread {
-			for i := range p.Operands[name].Values {
-				if hidden(i) {
-					unread[c.Family.Op+" "+name] = true
-				}
-			}
-		}
-	}
-	for _, want := range []string{
-		"topk scores", "topk lengths", "topk_pages scores", "topk_pages lengths", "topk_pages block_table",
-		"topk_pages request",
-	} {
-		if !padded[want] {
-			t.Errorf("no case pads %s", want)
-		}
-	}
-	for _, want := range []string{"topk scores", "topk_pages scores", "topk_pages block_table"} {
-		if !unread[want] {
-			t.Errorf("no case leaves a part of %s unread", want)
-		}
-	}
-}
-
 // Which sets of 3 of 7 keys a row accepts MUST be those that brute force finds by the rule itself: no key outside is
 // better than one inside, and of equal keys the first ones, the last ones or any, as declared.
 func TestAcceptedSets(t *testing.T) {
