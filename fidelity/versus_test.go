@@ -16,6 +16,7 @@ import (
 	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
+	"github.com/assay-suite/assay/internal/schema"
 	"github.com/assay-suite/assay/internal/suite"
 )
 
@@ -249,6 +250,9 @@ func cutOff(t *testing.T, folder string, lines int) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(folder, "results.jsonl"))
 	require.NoError(t, err)
+	published, err := schema.Published("ledger-1")
+	require.NoError(t, err)
+	require.NoError(t, published.CheckLines(raw))
 	dir := t.TempDir()
 	part := bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:lines], nil)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "results.jsonl"), part, 0o600))

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/assay-suite/assay/internal/schema"
 )
 
 func TestLedgerRoundTrip(t *testing.T) {
@@ -47,6 +49,7 @@ func TestLedgerRoundTrip(t *testing.T) {
 	raw, err := os.ReadFile(name)
 	require.NoError(t, err)
 	assert.Equal(t, 3, strings.Count(string(raw), "\n"), "one line a result")
+	holdsSchema(t, raw)
 }
 
 func TestTornLastLine(t *testing.T) {
@@ -153,4 +156,12 @@ func TestNewRunDir(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	_, err := NewRunDir(file, at)
 	require.ErrorContains(t, err, "ASSAY_ARTIFACTS")
+}
+
+// holdsSchema fails where a ledger is not what docs/schema publishes.
+func holdsSchema(t *testing.T, ledger []byte) {
+	t.Helper()
+	s, err := schema.Published("ledger-1")
+	require.NoError(t, err)
+	assert.NoError(t, s.CheckLines(ledger))
 }
