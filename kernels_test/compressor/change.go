@@ -9,7 +9,7 @@ import (
 // change edits what was drawn.
 type change func(g gen, p *bench.Problem)
 
-func edit(c ...change) func(bench.Gen, *bench.Problem) error {
+func edit(c ...change) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		for _, f := range c {
 			f(genOf(g), p)
@@ -20,7 +20,7 @@ func edit(c ...change) func(bench.Gen, *bench.Problem) error {
 }
 
 // sequences draws whole sequences of other lengths.
-func sequences(lengths func(g gen) []int) func(bench.Gen, *bench.Problem) error {
+func sequences(lengths func(g gen) []int) bench.Change {
 	return func(b bench.Gen, p *bench.Problem) error {
 		g, layout := genOf(b), p.Layout
 		*p = g.compress(lengths(g))
@@ -30,7 +30,7 @@ func sequences(lengths func(g gen) []int) func(bench.Gen, *bench.Problem) error 
 }
 
 // pieces draws other pieces of sequences.
-func pieces(of func(g gen) ends) func(bench.Gen, *bench.Problem) error {
+func pieces(of func(g gen) ends) bench.Change {
 	return func(b bench.Gen, p *bench.Problem) error {
 		g, layout := genOf(b), p.Layout
 		drawn, err := g.extend(of(g))
@@ -40,16 +40,6 @@ func pieces(of func(g gen) ends) func(bench.Gen, *bench.Problem) error {
 		*p = drawn
 		p.Layout = layout
 		return nil
-	}
-}
-
-// then edits what another change has drawn.
-func then(first func(bench.Gen, *bench.Problem) error, c ...change) func(bench.Gen, *bench.Problem) error {
-	return func(g bench.Gen, p *bench.Problem) error {
-		if err := first(g, p); err != nil {
-			return err
-		}
-		return edit(c...)(g, p)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 var compress = bench.Family{
 	Op: opCompress, Slug: "compress", Doc: compressDoc(),
-	Claim: "every complete block MUST be the softmax-weighted sum of the tokens it looks at, channel by channel, " +
+	Claim: "every complete block MUST be the softmax-weighted sum of its tokens, channel by channel, " +
 		"within fp32 evaluation in any order, and no other row is emitted",
 	Contracts: contracts(), Expect: expect, Twins: twins,
 	Draw: func(b bench.Gen) (bench.Problem, error) {
@@ -40,7 +40,7 @@ func valueScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "level-gates",
-			Why:       "equal gates and values that name their token: every row is the biased mean of what it looked at",
+			Why:       "equal gates and values that encode their token: every row is the biased mean of what it pooled",
 			Contracts: sharp,
 			Shapes:    join(narrow(4), odd(4)[:2]),
 			Change:    edit(coded, level),
@@ -169,7 +169,7 @@ func compressScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "every-remainder-of-128",
-			Why:       "the same for all of 128",
+			Why:       "the same for all remainders mod 128",
 			Contracts: sharp,
 			Shapes:    []bench.Shape{shape("narrow", 128, 1, 0, 1, 128)},
 			Change:    sequences(every),

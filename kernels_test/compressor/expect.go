@@ -36,11 +36,8 @@ func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		biased := l.biased(ar, pool, ape)
 		want, bound := l.rows(ar, pool, biased)
 		for j, w := range want.Data {
-			e := bound[j]
-			if c.Contract.Out.Name != "" {
-				e += numerics.HalfULP(c.Contract.Output(), w, e)
-			}
-			rows.Want, rows.Bound = append(rows.Want, w), append(rows.Bound, e)
+			rows.Want = append(rows.Want, w)
+			rows.Bound = append(rows.Bound, bound[j]+bench.OutTerm(c.Contract, w, bound[j]))
 		}
 		if _, ok := p.Operands["start"]; ok {
 			l.carry(pool, biased, &kv, &gate)

@@ -8,7 +8,7 @@ import (
 
 var extend = bench.Family{
 	Op: opExtend, Slug: "compress-extend", Doc: extendDoc(),
-	Claim: "the rows of a piece MUST be those of the whole sequence, and the state after it what the next piece " +
+	Claim: "the rows of a chunk MUST be those of the whole sequence, and the state after it what the next chunk " +
 		"needs, at every remainder",
 	Contracts: contracts(), Expect: expect, Twins: append(slices.Clone(twins), stateTwins...),
 	Draw: func(b bench.Gen) (bench.Problem, error) {
@@ -31,7 +31,7 @@ func (g gen) steps() ends {
 }
 
 // stepping gives every sequence a start and a number of new tokens.
-func stepping(f func(g gen, i int) (before, n int)) func(bench.Gen, *bench.Problem) error {
+func stepping(f func(g gen, i int) (before, n int)) bench.Change {
 	return pieces(func(g gen) ends {
 		var e ends
 		for i := range g.requests {
@@ -60,13 +60,13 @@ func extendScenarios() []bench.Scenario {
 		{
 			ID:        "coded-remainders",
 			Phase:     "extend",
-			Why:       "the same with equal gates and values that name their token",
+			Why:       "the same with equal gates and values that encode their token",
 			Contracts: sharp,
 			Shapes:    every[:2],
-			Change: then(stepping(func(g gen, i int) (int, int) {
+			Change: bench.All(stepping(func(g gen, i int) (int, int) {
 				r := g.pool.Ratio
 				return r*g.blocks + i%r, i/r%r + i%2*r
-			}), coded, level),
+			}), edit(coded, level)),
 		},
 		{
 			ID:        "every-remainder-long",

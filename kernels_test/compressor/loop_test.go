@@ -80,7 +80,7 @@ func TestClosedLoop(t *testing.T) {
 // fed runs a sequence in chunks; each call gets the state that the one before it returned, in another slot.
 func fed(t *testing.T, g gen, p bench.Problem, chunk int) []float64 {
 	t.Helper()
-	kernel := kernelOf(plain, quirks{})
+	kernel := correct().run
 	c, rows := g.pool.Channels(), g.stateRows()
 	n := p.In("kv").Dim(0)
 	state := bench.Results{"new_state_kv": make([]float64, rows*c), "new_state_gate": make([]float64, rows*c)}

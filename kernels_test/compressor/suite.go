@@ -22,7 +22,7 @@ func Suite() bench.Suite {
 func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case fp32, bf16Out:
-		return bench.FromKernels(contract+"-sequential", kernels(kernelOf(normaliseLast(sequential, exp32), quirks{}))), nil
+		return correct().candidate(contract + "-sequential"), nil
 	}
 	return nil, fmt.Errorf("no contract of the compressor suite is called %q; %s and %s are", contract, fp32, bf16Out)
 }

@@ -7,16 +7,8 @@ import (
 )
 
 var twins = []bench.Twin{
-	{Class: "strides", Name: "dense operands", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		padded := len(p.Layout) > 0
-		p.Layout = map[string]bench.Layout{}
-		return padded
-	}},
-	{Class: "graph", Name: "an eager call", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		graph := p.Mode == "graph"
-		p.Mode, p.CaptureWith = "", nil
-		return graph
-	}},
+	bench.Dense(),
+	bench.Eager(),
 	{
 		Class: "accumulation",
 		Name:  "values and biased gates that bf16 holds",
@@ -27,12 +19,7 @@ var twins = []bench.Twin{
 				}
 				return math.RoundToEven(4*max(-8, min(8, v))) / 4
 			}
-			p.Change("ape", func(_ int, v float64) float64 { return quarters(v) })
-			for _, name := range []string{"gate", "state_gate"} {
-				if _, ok := p.Operands[name]; ok {
-					p.Change(name, func(_ int, v float64) float64 { return quarters(v) })
-				}
-			}
+			p.Each(func(_ int, v float64) float64 { return quarters(v) }, "ape", "gate", "state_gate")
 			everywhere(genOf(b), p, "kv", func(_ token, v float64, _ bool) float64 { return bench.Round(bench.BF16, v) })
 			return true
 		},
