@@ -28,6 +28,8 @@ type Ops struct {
 	Route     func(logits Mat, bias []float64, k int, scaling float64) (Routing, error)
 	HashRoute func(logits Mat, table [][]int, scaling float64) (Routing, error)
 	SwiGLU    func(x Mat, e ExpertWeights, limit float64) Mat
+	// MixExperts is the sum over routed and shared experts in one launch; nil composes it from SwiGLU.
+	MixExperts func(x Mat, r Routing, experts []ExpertWeights, shared ExpertWeights, limit float64) Mat
 
 	// Carry is what a sequence that goes on finds in its memory: the part by name, and its rows. An engine hands them on
 	// as they are, which nil does too.

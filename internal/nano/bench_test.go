@@ -2,6 +2,7 @@ package nano_test
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"testing"
 
@@ -31,33 +32,55 @@ func benchPrompt(n int) []int {
 	return ids
 }
 
-func BenchmarkPrefill1024(b *testing.B) {
-	m := load(b, "nano-v4", oracle.Reference())
-	ids := benchPrompt(1024)
-	for b.Loop() {
-		if _, err := m.Extend(context.Background(), m.NewState(), ids, 1); err != nil {
-			b.Fatal(err)
+func BenchmarkPrefill(b *testing.B) {
+	for _, name := range []string{"nano-v4", "nano-flash"} {
+		oracles := load(b, name, oracle.Reference())
+		for _, n := range []int{1024, 8192} {
+			prefill(b, fmt.Sprintf("%s/fast/%d", name, n), oracles.Fast(), n)
 		}
+		prefill(b, name+"/oracle/1024", oracles, 1024)
 	}
-	b.ReportMetric(float64(b.N*len(ids))/b.Elapsed().Seconds(), "tokens/s")
 }
 
-func BenchmarkDecodeAt1024(b *testing.B) {
-	m := load(b, "nano-v4", oracle.Reference())
-	start := m.NewState()
-	if _, err := m.Extend(context.Background(), start, benchPrompt(1024), 1); err != nil {
-		b.Fatal(err)
-	}
-	const steps = 32
-	for b.Loop() {
-		s := start.Clone()
-		for i := range steps {
-			if _, err := m.Extend(context.Background(), s, []int{nano.FirstBucket + i}, 1); err != nil {
+func prefill(b *testing.B, name string, m *nano.Model, n int) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		ids := benchPrompt(n)
+		for b.Loop() {
+			if _, err := m.Extend(context.Background(), m.NewState(), ids, 1); err != nil {
 				b.Fatal(err)
 			}
 		}
+		b.ReportMetric(float64(b.N*len(ids))/b.Elapsed().Seconds(), "tokens/s")
+	})
+}
+
+func BenchmarkDecodeAt1024(b *testing.B) {
+	for _, name := range []string{"nano-v4", "nano-flash"} {
+		oracles := load(b, name, oracle.Reference())
+		decode(b, name+"/fast", oracles.Fast())
+		decode(b, name+"/oracle", oracles)
 	}
-	b.ReportMetric(float64(b.N*steps)/b.Elapsed().Seconds(), "tokens/s")
+}
+
+func decode(b *testing.B, name string, m *nano.Model) {
+	b.Helper()
+	b.Run(name, func(b *testing.B) {
+		start := m.NewState()
+		if _, err := m.Extend(context.Background(), start, benchPrompt(1024), 1); err != nil {
+			b.Fatal(err)
+		}
+		const steps = 32
+		for b.Loop() {
+			s := start.Clone()
+			for i := range steps {
+				if _, err := m.Extend(context.Background(), s, []int{nano.FirstBucket + i}, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(b.N*steps)/b.Elapsed().Seconds(), "tokens/s")
+	})
 }
 
 func BenchmarkLoad(b *testing.B) {

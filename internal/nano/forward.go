@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/assay-suite/assay/internal/nano/fast"
 	"github.com/assay-suite/assay/oracle"
 )
 
@@ -36,23 +38,44 @@ func (m *Model) ExtendRecorded(ctx context.Context, s *State, ids []int, last in
 	if m.ops.Carry != nil && s.length > 0 {
 		next.resume(m.ops.Carry)
 	}
-	r := &run{Model: m, ctx: ctx, rec: rec, ids: ids, start: s.length}
-	r.positions = make([]int, len(ids))
-	for t := range ids {
-		r.positions[t] = s.length + t
+	pass := m.fast.Begin(m.ops, rec == nil)
+	defer pass.End()
+	step := len(ids)
+	if pass.Reuses() {
+		step = piece
 	}
-	x := r.embed()
-	for i := range m.layers {
-		if err := ctx.Err(); err != nil {
+	var logits [][]float64
+	for from := 0; from < len(ids); from += step {
+		part := ids[from:min(from+step, len(ids))]
+		r := &run{Model: m, pass: pass, ops: pass.Ops, ctx: ctx, rec: rec, ids: part, start: next.length}
+		rows, err := r.extend(next, min(max(last-(len(ids)-from-len(part)), 0), len(part)))
+		if err != nil {
 			return nil, err
 		}
+		logits = append(logits, rows...)
+	}
+	*s = *next
+	return logits, nil
+}
+
+// extend reads the run's tokens and returns the logits of the last of them.
+func (r *run) extend(s *State, last int) ([][]float64, error) {
+	r.positions = make([]int, len(r.ids))
+	for t := range r.ids {
+		r.positions[t] = r.start + t
+	}
+	x := r.embed()
+	for i := range r.layers {
+		if err := r.ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.pass.Layer()
 		var err error
-		if x, err = r.layer(i, x, &next.layers[i]); err != nil {
+		if x, err = r.layer(i, x, &s.layers[i]); err != nil {
 			return nil, fmt.Errorf("layer %d: %w", i, err)
 		}
 	}
-	next.length += len(ids)
-	*s = *next
+	s.length += len(r.ids)
 	return r.head(x.Slice(x.Rows-last, x.Rows)), nil
 }
 
@@ -71,9 +94,15 @@ func (m *Model) checkInput(s *State, ids []int, last int) error {
 	return nil
 }
 
-// run is one Extend: the tokens of this call and where they stand.
+// piece is how many tokens are read at once where a prompt in pieces gives the bits of one in one shot: results of a
+// layer stay in the caches.
+const piece = 512
+
+// run is one Extend, or a piece of one: the tokens of this call and where they stand.
 type run struct {
 	*Model
+	pass      *fast.Pass
+	ops       oracle.Ops
 	ctx       context.Context
 	rec       Recorder
 	ids       []int
@@ -89,7 +118,7 @@ func (r *run) record(name string, m oracle.Mat) {
 
 func (r *run) embed() oracle.Mat {
 	n := r.Config.HC.Streams
-	x := oracle.NewMat(len(r.ids), n*r.Config.Hidden)
+	x := r.pass.Mat(len(r.ids), n*r.Config.Hidden)
 	for t, id := range r.ids {
 		for j := range n {
 			copy(x.Row(t)[j*r.Config.Hidden:], r.embedding.Row(id))
@@ -169,7 +198,12 @@ func (r *run) feedForward(name string, l *layer, h oracle.Mat) (oracle.Mat, erro
 	if err != nil {
 		return oracle.Mat{}, err
 	}
-	y := oracle.MixExperts(h, routing, l.experts, l.shared, r.Config.ClampSwiG, r.ops.SwiGLU)
+	var y oracle.Mat
+	if r.ops.MixExperts != nil {
+		y = r.ops.MixExperts(h, routing, l.experts, l.shared, r.Config.ClampSwiG)
+	} else {
+		y = oracle.MixExperts(h, routing, l.experts, l.shared, r.Config.ClampSwiG, r.ops.SwiGLU)
+	}
 	if r.rec != nil {
 		r.record(name+"gate.out.0", logits)
 		weights := oracle.NewMat(len(r.ids), r.Config.ExpertsPerToken)
@@ -196,7 +230,7 @@ func (r *run) head(x oracle.Mat) [][]float64 {
 	r.record("lm_head.out", logits)
 	rows := make([][]float64, logits.Rows)
 	for t := range rows {
-		rows[t] = logits.Row(t)
+		rows[t] = slices.Clone(logits.Row(t)) // the operators may use their memory again
 	}
 	return rows
 }

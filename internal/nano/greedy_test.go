@@ -50,7 +50,9 @@ func perLength(all []greedyCase, n int) []greedyCase {
 
 func TestGreedyAnswersLikeHuggingFace(t *testing.T) {
 	for _, r := range records {
-		t.Run(r.model, func(t *testing.T) { checkGreedy(t, load(t, r.model, oracle.Reference()), r.sample(r.all(t))) })
+		m, cases := load(t, r.model, oracle.Reference()), r.sample(r.all(t))
+		t.Run(r.model+"/fast", func(t *testing.T) { checkGreedy(t, m.Fast(), cases) })
+		t.Run(r.model+"/oracle", func(t *testing.T) { checkGreedy(t, m, perLength(cases, 1)) })
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/assay-suite/assay/internal/nano/fast"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -15,6 +16,7 @@ type Model struct {
 	Config Config
 
 	ops               oracle.Ops
+	fast              *fast.Kernels // nil: ops as they are
 	embedding, lmHead oracle.Mat
 	norm              []float64
 	hcHead            hyperConnection
