@@ -103,21 +103,21 @@ func (p *patient) allExchanged(list []balance, l law) {
 	for _, b := range list {
 		names = append(names, b.e.w1.t.stored, b.e.w3.t.stored)
 	}
-	p.add(Suspect, KindGateUpSwapped, names, "in all %d experts together the norms of w1's rows follow those of w2's "+
+	p.add(Likely, KindGateUpSwapped, names, "in all %d experts together the norms of w1's rows follow those of w2's "+
 		"columns more closely than w3's do (pooled z = %.1f), which is up's property: w1 and w3 are exchanged throughout; "+
 		"exchange them", len(list), l.pooled)
 }
 
 func (p *patient) exchanged(b balance, l law) {
 	names := []string{b.e.w1.t.stored, b.e.w3.t.stored}
-	p.add(Suspect, KindGateUpSwapped, names, "%s and %s look exchanged: the rows of w1 follow the columns of w2 "+
+	p.add(Likely, KindGateUpSwapped, names, "%s and %s look exchanged: the rows of w1 follow the columns of w2 "+
 		"(correlation of log norms %.2f) more closely than those of w3 (%.2f; z = %.1f, limit %.1f), in the typical expert "+
 		"it is the other way round (z = %.1f); exchange them", names[0], names[1], b.rb, b.ra, b.z, -l.limit, l.z)
 }
 
 func (p *patient) mismatched(b balance, l law) {
 	names := []string{b.e.w2.t.stored, b.e.w3.t.stored}
-	p.add(Suspect, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation "+
+	p.add(Likely, KindMismatched, names, "the norms of %s by column and of %s by row do not go together (correlation "+
 		"%.2f, in the typical expert %.2f): the two are of different experts, or block scales lie with the wrong block; "+
 		"compare with a base checkpoint", names[0], names[1], b.ra, math.Tanh(l.usual))
 }

@@ -33,10 +33,13 @@ func (p *patient) againstBase(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, f := range b.findings {
-		if f.Severity == Error {
+		if f.Severity == Certain {
 			p.add(Note, f.Kind, f.Tensors, "the base itself: %s", f.Text)
 		}
 	}
+	b.readConfig(o.Config)
+	b.readPlan()
+	b.assemble()
 	b.learnSchemes()
 	var list []*tensor
 	total := int64(0)
@@ -103,7 +106,7 @@ func (p *patient) against(ctx context.Context, b *patient, t *tensor, mu *sync.M
 	if v.rows != w.rows || v.cols != w.cols {
 		mu.Lock()
 		defer mu.Unlock()
-		p.add(Error, KindBaseShape, []string{t.stored}, "%s is [%d, %d], in the base [%d, %d]; the two are not of one "+
+		p.add(Certain, KindBaseShape, []string{t.stored}, "%s is [%d, %d], in the base [%d, %d]; the two are not of one "+
 			"model, or a tensor was replaced", t.stored, v.rows, v.cols, w.rows, w.cols)
 		return nil
 	}
@@ -145,7 +148,7 @@ func (p *patient) integers(t, other *tensor, mu *sync.Mutex) error {
 	if isReal(other.info.DType) {
 		mu.Lock()
 		defer mu.Unlock()
-		p.add(Error, KindDType, []string{t.stored}, "%s is stored as %s, in the base as %s: the header was relabelled; "+
+		p.add(Certain, KindDType, []string{t.stored}, "%s is stored as %s, in the base as %s: the header was relabelled; "+
 			"convert it again", t.stored, t.info.DType, other.info.DType)
 		return nil
 	}
@@ -169,9 +172,9 @@ func (p *patient) integers(t, other *tensor, mu *sync.Mutex) error {
 	defer mu.Unlock()
 	switch {
 	case len(a) != len(b):
-		p.add(Error, KindBaseShape, []string{t.stored}, "%s has %d entries, in the base %d", t.stored, len(a), len(b))
+		p.add(Certain, KindBaseShape, []string{t.stored}, "%s has %d entries, in the base %d", t.stored, len(a), len(b))
 	case wrong > 0:
-		p.add(Error, KindBaseDiffers, []string{t.stored}, "%s differs from the base in %d of %d entries, first at %d (%d, "+
+		p.add(Certain, KindBaseDiffers, []string{t.stored}, "%s differs from the base in %d of %d entries, first at %d (%d, "+
 			"in the base %d); copy it from the base", t.stored, wrong, len(a), first, a[first], b[first])
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 // compare holds the index against the opened shards, both ways.
 func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
 	for _, name := range ix.repeated {
-		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; "+
+		p.add(Certain, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; "+
 			"write the index again from the shards", name)
 	}
 	found := 0
@@ -18,7 +18,7 @@ func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
 		shard, listed := ix.shardOf[t.stored]
 		switch {
 		case !listed:
-			p.add(Error, KindUnlisted, []string{t.stored}, "%s holds %s, which the weight_map does not list, so loaders will "+
+			p.add(Certain, KindUnlisted, []string{t.stored}, "%s holds %s, which the weight_map does not list, so loaders will "+
 				"not see it; write the index again from the shards", t.file.Name(), t.stored)
 		case opened[shard] == t.file:
 			found++
@@ -28,7 +28,7 @@ func (p *patient) compare(ix *shardIndex, opened map[string]*safetensors.File) {
 		p.astray(ix, opened)
 	}
 	if ix.totalSize >= 0 && ix.totalSize != p.held && len(p.lost) == 0 {
-		p.add(Error, KindTotalSize, nil, "metadata.total_size is %d, but the tensors of %d shards have %d bytes; write the "+
+		p.add(Certain, KindTotalSize, nil, "metadata.total_size is %d, but the tensors of %d shards have %d bytes; write the "+
 			"index again from the shards", ix.totalSize, len(opened), p.held)
 	}
 }
@@ -45,11 +45,11 @@ func (p *patient) astray(ix *shardIndex, opened map[string]*safetensors.File) {
 			continue
 		}
 		if where := holder(opened, name); where != "" {
-			p.add(Error, KindIndexWrongShard, []string{name}, "the weight_map puts %s into %s, but %s holds it; write the "+
+			p.add(Certain, KindIndexWrongShard, []string{name}, "the weight_map puts %s into %s, but %s holds it; write the "+
 				"index again from the shards", name, shard, where)
 			continue
 		}
-		p.add(Error, KindIndexStale, []string{name}, "the weight_map puts %s into %s, and no shard holds it; the index is "+
+		p.add(Certain, KindIndexStale, []string{name}, "the weight_map puts %s into %s, and no shard holds it; the index is "+
 			"of another export: write it again from the shards, or fetch the shard again", name, shard)
 	}
 }

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/assay-suite/assay/internal/quant"
 )
 
 // The families whose names are known.
@@ -13,7 +15,8 @@ const (
 
 // Config is what of config.json fixes names and shapes of tensors.
 type Config struct {
-	Family                  string
+	Family                  string // of those with a complete list of names
+	Name                    string // model_type, or Family
 	Vocab, Hidden, Layers   int
 	Heads, HeadDim, RopeDim int
 	NopeDim, VDim           int // V3.2 only
@@ -67,7 +70,7 @@ type configFile struct {
 // only Layers is taken, and Family is "".
 func ParseConfig(raw []byte) (Config, error) {
 	var f configFile
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := json.Unmarshal(quant.PlainJSON(raw), &f); err != nil {
 		return Config{}, fmt.Errorf("config.json is not a JSON object of a model's settings: %w", err)
 	}
 	c := Config{
@@ -77,14 +80,15 @@ func ParseConfig(raw []byte) (Config, error) {
 		Inner: f.Inner, Dense: f.Dense, DenseInner: f.DenseInner, Streams: f.Streams, MTP: f.MTP,
 	}
 	named := func(name string) bool { return f.ModelType == name }
+	c.Name = f.ModelType
 	switch {
 	case named("deepseek_v4") || f.Streams > 0 && f.OGroups > 0:
-		c.Family = FamilyV4
+		c.Family, c.Name = FamilyV4, FamilyV4
 		if err := c.layersV4(f); err != nil {
 			return Config{}, err
 		}
 	case named("deepseek_v32") || f.KVRank > 0 && f.IndexHeads > 0:
-		c.Family = FamilyV32
+		c.Family, c.Name = FamilyV32, FamilyV32
 	default:
 		return c, nil
 	}

@@ -33,7 +33,7 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 				}
 			}
 		}
-		return &Finding{Severity: Error, Kind: kind, Tensors: names, Text: fmt.Sprintf(format, args...)}, nil
+		return &Finding{Severity: Certain, Kind: kind, Tensors: names, Text: fmt.Sprintf(format, args...)}, nil
 	}
 	if share(a, o) > leftOver {
 		if other, err := p.elsewhere(b, v.t, a, rows, v.cols); err != nil {
@@ -202,14 +202,17 @@ func blockFactors(v weight, a, o strip) (blocks, off int) {
 	if v.q == nil {
 		return 0, 0
 	}
-	b, _ := v.q.block()
+	br, bc := v.w.Block()
+	if br == 0 || bc == 0 {
+		return 0, 0
+	}
 	rows := len(a.v) / v.cols
 	unexplained := 0
-	for r := 0; r < rows; r += b.BlockRows {
-		for c := 0; c < v.cols; c += b.BlockCols {
+	for r := 0; r < rows; r += br {
+		for c := 0; c < v.cols; c += bc {
 			var vw, ww, vv float64
-			for i := r; i < min(rows, r+b.BlockRows); i++ {
-				for k := c; k < min(v.cols, c+b.BlockCols); k++ {
+			for i := r; i < min(rows, r+br); i++ {
+				for k := c; k < min(v.cols, c+bc); k++ {
 					x, y := a.v[i*v.cols+k], o.v[i*v.cols+k]
 					vw, ww, vv = vw+x*y, ww+y*y, vv+x*x
 				}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"time"
 
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/safetensors"
 )
 
@@ -28,12 +30,14 @@ func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 	p := newPatient(fsys)
 	defer p.close()
 	p.readConfig(o.Config)
+	p.readPlan()
 	if err := p.load(o.Progress); err != nil {
 		return Report{}, fmt.Errorf("checkpoint: %w", err)
 	}
+	p.assemble()
 	expected := p.names()
 	quants := p.quantised()
-	p.scaleShapes(quants)
+	p.assembly(quants)
 	if err := p.contents(ctx, quants, o); err != nil {
 		return Report{}, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -45,9 +49,10 @@ func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 	r := Report{
 		Shards: len(p.files), Tensors: len(p.tensors), Expected: expected, Bytes: p.bytes,
 		Seconds: time.Since(p.started).Seconds(), Findings: p.sorted(), Base: p.deviations, Skipped: p.skipped,
+		Formats: p.formats(), Plan: p.planned(),
 	}
 	if p.config != nil {
-		r.Family = p.config.Family
+		r.Family = p.config.Name
 	}
 	return r, nil
 }
@@ -58,6 +63,8 @@ func newPatient(fsys fs.FS) *patient {
 		started: time.Now(),
 		byCanon: map[string]*tensor{},
 		lost:    map[string]bool{},
+		missed:  map[string]bool{},
+		plan:    &quant.Plan{},
 		blamed:  map[*tensor]bool{},
 	}
 }
@@ -78,25 +85,57 @@ func (p *patient) readConfig(given []byte) {
 		p.skipped = append(p.skipped, "names, counts and shapes against config.json: the folder has none")
 		return
 	}
-	var c Config
-	if err == nil {
-		c, err = ParseConfig(raw)
-	}
 	if err != nil {
-		p.add(Error, KindConfig, nil, "config.json cannot be used: %v", err)
+		p.add(Certain, KindConfig, nil, "config.json cannot be used: %v", err)
 		return
 	}
-	p.config = &c
-	if c.Family == "" {
-		p.skipped = append(p.skipped, "names, counts and shapes against config.json: its architecture is not of the V4 or "+
-			"V3.2 family")
+	c, err := ParseConfig(raw)
+	if err != nil {
+		p.add(Certain, KindConfig, nil, "config.json cannot be used: %v", err)
+		return
 	}
+	p.config, p.rawConfig = &c, raw
+	if c.Family == "" {
+		p.skipped = append(p.skipped, "every name and shape against config.json: only the DeepSeek V3.2 and V4 families have "+
+			"a complete list here; others are examined by peers and by what their config fixes")
+	}
+}
+
+// readPlan learns how the checkpoint says that it is stored.
+func (p *patient) readPlan() {
+	hf, err := fs.ReadFile(p.fsys, "hf_quant_config.json")
+	if err != nil {
+		hf = nil
+	}
+	plan, err := quant.ParsePlan(p.rawConfig, hf)
+	if err != nil {
+		p.add(Certain, KindConfig, nil, "%v", err)
+	}
+	p.plan = plan
+	for _, entry := range plan.Unread {
+		p.skipped = append(p.skipped, "the entry "+strconv.Quote(entry)+" of a list of modules: Go cannot read this "+
+			"regular expression")
+	}
+	if p.config != nil && p.config.Family != "" {
+		plan.Assume("block", [2]int{128, 128})
+	}
+}
+
+// planned says what is declared.
+func (p *patient) planned() string {
+	switch {
+	case p.plan.Refused != "":
+		return p.plan.Refused
+	case !p.plan.Declared:
+		return "no quantisation is declared; schemes are told from dtypes and names"
+	}
+	return p.plan.Method + ", by " + p.plan.Source
 }
 
 // names runs everything that needs headers only and gives the number of tensors that there should be.
 func (p *patient) names() (expected int) {
 	p.learnSchemes()
-	if p.config == nil || p.config.Family == "" {
+	if !p.listed() {
 		p.namesAlone()
 		p.minorities()
 		return 0
@@ -106,8 +145,23 @@ func (p *patient) names() (expected int) {
 	return expected
 }
 
+// listed tells whether every tensor is known by name: a family with a complete list, stored in one of its known forms.
+func (p *patient) listed() bool {
+	if p.config == nil || p.config.Family == "" {
+		return false
+	}
+	for _, layout := range p.plan.Layouts() {
+		switch layout {
+		case quant.FP8, quant.MXFP4, quant.NVFP4:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // contents runs everything that reads tensor data of this checkpoint.
-func (p *patient) contents(ctx context.Context, quants []*quant, o Options) error {
+func (p *patient) contents(ctx context.Context, quants []*coded, o Options) error {
 	if err := p.scan(ctx, p.jobs(quants, !o.ScanOnly), o.Progress); err != nil {
 		return err
 	}
@@ -135,7 +189,7 @@ func (p *patient) contents(ctx context.Context, quants []*quant, o Options) erro
 
 // jobs says for every tensor what the scan looks for: its class, the sign of scales, and, with tops, whether
 // blocks reach their top codes.
-func (p *patient) jobs(quants []*quant, tops bool) map[*tensor]*job {
+func (p *patient) jobs(quants []*coded, tops bool) map[*tensor]*job {
 	out := make(map[*tensor]*job, len(p.tensors))
 	list := make([]job, len(p.tensors))
 	for i, t := range p.tensors {
@@ -149,7 +203,7 @@ func (p *patient) jobs(quants []*quant, tops bool) map[*tensor]*job {
 			continue
 		}
 		switch {
-		case q.scheme == mxfp4 && q.cols%32 == 0, q.scheme == nvfp4 && q.cols%16 == 0:
+		case q.scheme == mxfp4 && q.cols > 0 && q.cols%32 == 0, q.scheme == nvfp4 && q.cols > 0 && q.cols%16 == 0:
 			out[q.weight].codes = q.scheme
 		}
 		if q.scheme == nvfp4 && q.scale != nil && q.scale.info.DType == safetensors.F8E4M3 {

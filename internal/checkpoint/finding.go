@@ -8,22 +8,25 @@ import (
 	"time"
 )
 
-// Severity orders findings; the zero value is the mildest.
+// Severity orders findings by how sure they are; the zero value is the mildest.
 type Severity int
 
-// The severities.
+// The severities. Certain and likely findings are faults, exit code 1; the others are not.
 const (
 	Note    Severity = iota // informs
-	Suspect                 // statistical: far from its peers in this checkpoint
-	Error                   // contradicts format, config, index or base
+	Look                    // worth a look: unusual, and sound checkpoints may have it
+	Likely                  // statistical: far from its peers, or from every sound checkpoint that is known
+	Certain                 // contradicts format, config, index, itself or base
 )
 
 func (s Severity) String() string {
 	switch s {
-	case Error:
-		return "error"
-	case Suspect:
-		return "suspect"
+	case Certain:
+		return "certain"
+	case Likely:
+		return "likely"
+	case Look:
+		return "worth a look"
 	}
 	return "note"
 }
@@ -43,22 +46,25 @@ func (f Finding) String() string {
 
 // Report is what Examine found.
 type Report struct {
-	Family   string // "v4", "v3.2" or "" where names mean nothing to this package
+	Family string // as config.json calls it (model_type); "v4" and "v3.2" for the DeepSeek families
+
 	Shards   int
 	Tensors  int
 	Expected int   // tensors that config and storage scheme call for; 0 where nothing is known
 	Bytes    int64 // of tensor data scanned
 	Seconds  float64
+	Formats  []Format    // how weights are stored, and whether that was decoded; most bytes first
+	Plan     string      // what the checkpoint declares of its quantisation, as a phrase
 	Findings []Finding   // worst first
 	Base     []Deviation // against Options.Base, worst first; empty without one
 	Skipped  []string    // sentences: what was not examined, and why
 }
 
-// Errors counts the findings of severity Error.
-func (r Report) Errors() int {
+// Count is the number of findings of a severity.
+func (r Report) Count(s Severity) int {
 	n := 0
 	for _, f := range r.Findings {
-		if f.Severity == Error {
+		if f.Severity == s {
 			n++
 		}
 	}

@@ -15,7 +15,7 @@ func (p *patient) gateUp() {
 			a, okA := w1.scalar()
 			b, okB := w3.scalar()
 			if okA && okB && a != b {
-				p.add(Error, KindGateUpScale, []string{w1.stored, w3.stored},
+				p.add(Certain, KindGateUpScale, []string{w1.stored, w3.stored},
 					"%s is %g and %s is %g (ratio %g); gate and up are one GEMM and share the scale, so one half is off by that "+
 						"factor: quantise both with the larger amax", w1.stored, a, w3.stored, b, b/a)
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/assay-suite/assay/internal/quant"
 )
 
 // ExamineIndex checks an index without its shards: its JSON, and its names and their number against a
@@ -14,14 +16,17 @@ func ExamineIndex(index, config []byte) (Report, error) {
 	if err != nil {
 		return Report{}, fmt.Errorf("checkpoint: %w", err)
 	}
-	p.config = &c
+	p.config, p.rawConfig = &c, config
+	if p.plan, err = quant.ParsePlan(config, nil); err != nil {
+		return Report{}, fmt.Errorf("checkpoint: %w", err)
+	}
 	ix, err := parseIndex(index)
 	if err != nil {
 		return Report{}, fmt.Errorf("checkpoint: the index: %w", err)
 	}
 	p.index = ix
 	for _, name := range ix.repeated {
-		p.add(Error, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; "+
+		p.add(Certain, KindIndexStale, []string{name}, "the weight_map lists %s twice, so readers disagree on its shard; "+
 			"write the index again from the shards", name)
 	}
 	p.tensors = make([]*tensor, 0, len(ix.names))
@@ -33,15 +38,15 @@ func ExamineIndex(index, config []byte) (Report, error) {
 		before := len(p.byCanon)
 		p.byCanon[t.canon] = t
 		if len(p.byCanon) == before {
-			p.add(Error, KindTwoSpellings, []string{name}, "%s means the same tensor as another listed name (%s); remove one "+
+			p.add(Certain, KindTwoSpellings, []string{name}, "%s means the same tensor as another listed name (%s); remove one "+
 				"of the two", name, t.canon)
 			continue
 		}
 		p.tensors = append(p.tensors, t)
 	}
 	p.learnSchemes()
-	r := Report{Family: c.Family, Shards: len(ix.shards), Tensors: len(p.tensors)}
-	if c.Family == "" {
+	r := Report{Family: c.Name, Shards: len(ix.shards), Tensors: len(p.tensors)}
+	if !p.listed() {
 		p.namesAlone()
 	} else {
 		r.Expected = p.matchNames()

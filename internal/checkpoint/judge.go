@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"strings"
 
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/safetensors"
 )
 
@@ -17,13 +18,13 @@ func (p *patient) classes() {
 		scale := p.isScale(t)
 		switch {
 		case r.nans > 0 && t.info.DType == safetensors.F8E8M0:
-			p.add(Error, KindScaleValue, name, "%s holds %d of the code 255, NaN in e8m0, first at element %d: every weight "+
+			p.add(Certain, KindScaleValue, name, "%s holds %d of the code 255, NaN in e8m0, first at element %d: every weight "+
 				"of these blocks is NaN; convert the tensor again with scales capped at 254", t.stored, r.nans, r.firstNaN)
 		case r.nans > 0 && scale:
-			p.add(Error, KindScaleValue, name, "%s holds %d NaN, first at element %d: every weight of these blocks is NaN; "+
+			p.add(Certain, KindScaleValue, name, "%s holds %d NaN, first at element %d: every weight of these blocks is NaN; "+
 				"convert the tensor again (e4m3 scales clamped at 448 before the cast)", t.stored, r.nans, r.firstNaN)
 		case r.nans > 0:
-			p.add(Error, KindNaN, name, "%s holds %d NaN of %d values, first at element %d; fetch or convert the tensor again",
+			p.add(Certain, KindNaN, name, "%s holds %d NaN of %d values, first at element %d; fetch or convert the tensor again",
 				t.stored, r.nans, n, r.firstNaN)
 		}
 		if r.infs > 0 {
@@ -31,11 +32,11 @@ func (p *patient) classes() {
 			if scale {
 				kind = KindScaleValue
 			}
-			p.add(Error, kind, name, "%s holds %d infinities of %d values, first at element %d: a cast overflowed; convert "+
+			p.add(Certain, kind, name, "%s holds %d infinities of %d values, first at element %d: a cast overflowed; convert "+
 				"the tensor again", t.stored, r.infs, n, r.firstNaN)
 		}
 		if r.badScales > 0 {
-			p.add(Error, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
+			p.add(Certain, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
 				"scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored,
 				r.badScales, n, r.badValue, r.firstBad)
 		}
@@ -56,22 +57,25 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	case !r.nonzero && t.info.DType == safetensors.F8E8M0:
 		return // code 0 is 2^-127
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
-		p.add(Error, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it again", t.stored,
+		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it again", t.stored,
 			n)
 	case !r.nonzero && n >= minVaried:
 		p.add(Note, KindZero, name, "%s is zero in all %d values, which may be how it was initialised", t.stored, n)
 	case !r.differs && matrix && !scale:
-		p.add(Error, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or convert "+
+		p.add(Certain, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or convert "+
 			"it again", t.stored, n)
 	case !r.differs && n >= minVaried && !scale:
-		p.add(Suspect, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost",
+		p.add(Likely, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost",
 			t.stored, n)
 	}
 }
 
-// isScale tells a scale by the weight that it stands beside: other architectures call the gain of a norm
-// "scale" too.
+// isScale tells a scale of a weight, of its activations or of a cache.
 func (p *patient) isScale(t *tensor) bool {
+	switch t.part {
+	case quant.Scale, quant.Global, quant.Input, quant.InputScale, quant.Cache, quant.NestedMax:
+		return true
+	}
 	weight, bit := weightOf(t.canon)
 	return bit != 0 && p.byCanon[weight] != nil
 }

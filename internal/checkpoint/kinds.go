@@ -43,6 +43,7 @@ const (
 	KindGateUpSwapped   = "gate-up-swapped"      //
 	KindMismatched      = "expert-mismatched"    // w2 and w3 of different experts
 	KindNibbles         = "nibble-order"         //
+	KindDeclared        = "contradicts-config"   // stored otherwise than config.json says
 	KindBaseDiffers     = "base-differs"         //
 	KindBaseSwapped     = "base-swapped"         // holds what the base has under another name
 	KindBaseTransposed  = "base-transposed"      // comb, or a square matrix

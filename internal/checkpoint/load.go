@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/safetensors"
 )
 
@@ -33,8 +34,12 @@ type tensor struct {
 	info                 *safetensors.Info
 	file                 *safetensors.File
 	scan                 result
-	known                bool  // called for by the config
-	want                 *Want // what the config says of it; nil for scales
+	weight               *quant.Weight // of the codes, where they can be decoded
+	faults               []quant.Fault // why not
+	part                 quant.Part    // what it is to a weight; None for codes and for plain tensors
+	of                   *tensor       // that weight's codes
+	known                bool          // called for by the config
+	want                 *Want         // what the config says of it; nil for scales
 }
 
 // patient is a checkpoint with everything that has been learnt about it.
@@ -48,6 +53,11 @@ type patient struct {
 	lost       map[string]bool    // shards that could not be opened: their tensors are excused
 	lostNames  map[string]bool    // canonical names in lost shards
 	config     *Config
+	rawConfig  []byte
+	plan       *quant.Plan
+	shelf      shelf               // tensors by stored name
+	missed     map[string]bool     // canonical names reported as missing
+	peerOf     map[string]*tensor  // class to one of its tensors
 	schemes    map[string]siblings // class of a weight to the scales beside most of its members
 	skipped    []string
 	blamed     map[*tensor]bool // weights whose magnitude has been reported
@@ -64,7 +74,7 @@ func (p *patient) load(progress func(Progress)) error {
 		return err
 	}
 	if err != nil {
-		p.add(Error, KindIndexUnreadable, nil, "%s: %v", name, err)
+		p.add(Certain, KindIndexUnreadable, nil, "%s: %v", name, err)
 	}
 	p.index = ix
 	var shards []string
@@ -129,10 +139,10 @@ func openAll(fsys fs.FS, shards []string) []openedFile {
 func (p *patient) unopened(shard string, err error) {
 	p.lost[shard] = true
 	if errors.Is(err, fs.ErrNotExist) {
-		p.add(Error, KindShardMissing, nil, "the index names %q, which is not in the folder; fetch it", shard)
+		p.add(Certain, KindShardMissing, nil, "the index names %q, which is not in the folder; fetch it", shard)
 		return
 	}
-	p.add(Error, KindShardBroken, nil, "%q cannot be read as a shard: %v", shard, err)
+	p.add(Certain, KindShardBroken, nil, "%q cannot be read as a shard: %v", shard, err)
 }
 
 // enter adds the tensors of a shard.
@@ -148,11 +158,11 @@ func (p *patient) enter(f *safetensors.File) {
 		case other == nil:
 			p.byCanon[t.canon] = t
 		case other.stored == t.stored:
-			p.add(Error, KindTwoShards, []string{name}, "%s is in %s and in %s, and readers disagree on which one counts; "+
+			p.add(Certain, KindTwoShards, []string{name}, "%s is in %s and in %s, and readers disagree on which one counts; "+
 				"remove one and write the index again", name, other.file.Name(), f.Name())
 			continue
 		default:
-			p.add(Error, KindTwoSpellings, []string{other.stored, name}, "%s and %s both mean %s; remove one of the two",
+			p.add(Certain, KindTwoSpellings, []string{other.stored, name}, "%s and %s both mean %s; remove one of the two",
 				other.stored, name, t.canon)
 			continue
 		}
@@ -199,7 +209,7 @@ func (p *patient) numbered() []string {
 func (p *patient) strays(ix *shardIndex) {
 	for _, name := range p.numbered() {
 		if !slices.Contains(ix.shards, name) {
-			p.add(Error, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are "+
+			p.add(Certain, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are "+
 				"of different exports; remove the file or write the index again", name)
 		}
 	}

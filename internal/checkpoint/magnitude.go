@@ -1,6 +1,8 @@
 package checkpoint
 
 import (
+	"errors"
+	"io"
 	"math"
 
 	"github.com/assay-suite/assay/numerics/format"
@@ -8,7 +10,7 @@ import (
 
 // magnitudes reports quantised weights, and input scales, whose size is far from that of their peers: the
 // same tensor in other layers, or the same part of other experts.
-func (p *patient) magnitudes(quants []*quant, all []*profile) error {
+func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 	sizes := map[*tensor]float64{}
 	for _, e := range all {
 		for i, w := range []weight{e.w1, e.w2, e.w3} {
@@ -76,7 +78,7 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 	p.blamed[w.t] = true
 	name := w.t.stored
 	if at, by := p.inverse(w, d); at != "" {
-		p.add(Suspect, KindScaleInverted, []string{at}, "%s holds the inverse of the scale: %s is 2^%.1f times too large "+
+		p.add(Likely, KindScaleInverted, []string{at}, "%s holds the inverse of the scale: %s is 2^%.1f times too large "+
 			"%s, which is the square of the stored scale (2^%.1f); store what the codes are multiplied by", at, name, d, peers,
 			by)
 		return
@@ -91,7 +93,7 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 	} else if w.q != nil && w.q.scale != nil {
 		names = append(names, w.q.scale.stored)
 	}
-	p.add(Suspect, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): "+
+	p.add(Likely, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): "+
 		"%s; compare with a base checkpoint or convert it again", name, d, peers, width, why)
 }
 
@@ -103,16 +105,23 @@ func (p *patient) inverse(w weight, d float64) (name string, log float64) {
 	if v, ok := w.q.global.scalar(); ok && math.Abs(d-2*math.Log2(v)) < 1.5 {
 		return w.q.global.stored, math.Log2(v)
 	}
-	b, ok := w.q.block()
-	if !ok || w.q.scale == nil {
+	if w.q.scale == nil {
 		return "", 0
 	}
-	sr, _ := b.ScaleShape(min(channels, w.rows), w.cols)
-	raw, err := w.q.scale.file.Rows(w.q.scale.stored, 0, sr)
+	f, err := format.ByDType(string(w.q.scale.info.DType))
 	if err != nil {
 		return "", 0
 	}
-	s, err := format.DecodeBytes(b.Scale, raw)
+	n := int64(min(w.q.scale.info.Size, 1<<16))
+	raw := make([]byte, n)
+	section, err := w.q.scale.file.Section(w.q.scale.stored)
+	if err != nil {
+		return "", 0
+	}
+	if _, err := section.ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
+		return "", 0
+	}
+	s, err := format.DecodeBytes(f, raw)
 	if err != nil || len(s) == 0 {
 		return "", 0
 	}
@@ -149,7 +158,7 @@ func (p *patient) inputs() {
 				if math.Abs(logs[i]+m) < 2 {
 					kind, why = KindScaleInverted, "it is the inverse of what its peers hold: store amax / (6 * 448)"
 				}
-				p.add(Suspect, kind, []string{t.stored}, "%s is 2^%.1f, of its peers 2^%.1f; %s", t.stored, logs[i], m, why)
+				p.add(Likely, kind, []string{t.stored}, "%s is 2^%.1f, of its peers 2^%.1f; %s", t.stored, logs[i], m, why)
 			}
 		}
 	}

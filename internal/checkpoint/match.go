@@ -77,11 +77,11 @@ func (p *patient) extent(wants []Want) (layers, experts map[int]bool) {
 	}
 	layers, experts = have.differ(want), haveE.differ(wantE)
 	if len(layers) > 0 {
-		p.add(Error, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers %d), the checkpoint has %d; "+
+		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers %d), the checkpoint has %d; "+
 			"correct config.json or fetch the rest", want.count(), p.config.Layers, have.count())
 	}
 	if len(experts) > 0 {
-		p.add(Error, KindExpertCount, nil, "config.json calls for %d routed experts (n_routed_experts %d), the checkpoint "+
+		p.add(Certain, KindExpertCount, nil, "config.json calls for %d routed experts (n_routed_experts %d), the checkpoint "+
 			"has %d; correct config.json or fetch the rest", wantE.count(), p.config.Experts, haveE.count())
 	}
 	return layers, experts
@@ -145,7 +145,9 @@ func (p *patient) require(canon string, counted bool) *tensor {
 				"memory left over"
 		}
 	}
-	p.add(Error, kind, []string{canon}, "%s is not there; %s", canon, fix)
+	p.missed[canon] = true
+	name := p.spelled(canon)
+	p.add(Certain, kind, []string{name}, "%s is not there; %s", name, fix)
 	return nil
 }
 
@@ -173,13 +175,13 @@ func (p *patient) extra(t *tensor, layers, experts map[int]bool) {
 	names := []string{t.stored}
 	switch {
 	case strings.HasSuffix(t.canon, "ffn.gate.bias"):
-		p.add(Error, KindBiasOnHash, names, "%s is there, but layer %d is routed by token id: a bias there is never used, "+
+		p.add(Certain, KindBiasOnHash, names, "%s is there, but layer %d is routed by token id: a bias there is never used, "+
 			"or the config's hash layers are wrong; remove it or correct config.json", t.stored, t.layer)
 	case strings.HasSuffix(t.canon, "ffn.gate.tid2eid"):
-		p.add(Error, KindTableExtra, names, "%s is there, but by the config layer %d is routed by score; remove it or "+
+		p.add(Certain, KindTableExtra, names, "%s is there, but by the config layer %d is routed by score; remove it or "+
 			"correct the hash layers in config.json", t.stored, t.layer)
 	default:
-		p.add(Error, KindExtra, names, "%s is not called for by config.json, nor by how its peers are stored; remove it, "+
+		p.add(Certain, KindExtra, names, "%s is not called for by config.json, nor by how its peers are stored; remove it, "+
 			"or correct config.json", t.stored)
 	}
 }
@@ -204,12 +206,12 @@ func (p *patient) namesAlone() {
 		bias, table := p.byCanon[stem+"ffn.gate.bias"], p.byCanon[stem+"ffn.gate.tid2eid"]
 		switch {
 		case bias != nil && table != nil:
-			p.add(Error, KindBiasOnHash, []string{bias.stored, table.stored},
+			p.add(Certain, KindBiasOnHash, []string{bias.stored, table.stored},
 				"%s and %s are both there; a layer is routed by score with a bias or by token id, not by both; remove one",
 				bias.stored, table.stored)
 		case bias == nil && table == nil && !p.excused(stem+"ffn.gate.bias") && !p.excused(stem+"ffn.gate.tid2eid") &&
 			p.anyBias():
-			p.add(Error, KindBiasMissing, []string{stem + "ffn.gate.bias"},
+			p.add(Certain, KindBiasMissing, []string{stem + "ffn.gate.bias"},
 				"layer %d has neither ffn.gate.bias nor ffn.gate.tid2eid, which its peers have; fetch or convert the checkpoint "+
 					"again", t.layer)
 		}

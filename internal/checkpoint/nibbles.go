@@ -110,7 +110,7 @@ func (p *patient) nibbles(all []*profile) {
 	for _, e := range all {
 		for i, w := range []weight{e.w1, e.w2, e.w3} {
 			if z := e.order[i]; z < limit {
-				p.add(Suspect, KindNibbles, []string{w.t.stored}, "%s looks packed with the even element in the high nibble: "+
+				p.add(Likely, KindNibbles, []string{w.t.stored}, "%s looks packed with the even element in the high nibble: "+
 					"with neighbouring columns exchanged it agrees with the other weights of its layer, as stored it disagrees (z = "+
 					"%.1f, limit %.1f for the whole checkpoint at risk %g); pack the even element into the low nibble", w.t.stored, z,
 					limit, risk)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/assay-suite/assay/internal/report"
-	"github.com/assay-suite/assay/internal/suite"
 )
 
 // Page is the report as report.html, junit.xml and the terminal show it; name is the checkpoint's as the
@@ -17,18 +16,26 @@ func (r Report) Page(name string, started time.Time) report.Run {
 		Title: "doctor of " + name, Started: started, Elapsed: time.Duration(r.Seconds * float64(time.Second)),
 		Identity: []report.Fact{
 			{Label: "checkpoint", Text: name},
-			{Label: "family", Text: cmp.Or(r.Family, "unknown: only what needs no names was examined")},
-			{Label: "tensors", Text: fmt.Sprintf("%d in %d shards; the config calls for %d", r.Tensors, r.Shards, r.Expected)},
+			{Label: "family", Text: cmp.Or(r.Family, "unknown: examined by peers")},
+			{Label: "stored", Text: r.Plan},
+			{Label: "tensors", Text: r.size()},
 			{Label: "read", Text: fmt.Sprintf("%.3g GB in %.2f s (%.2f GB/s)", float64(r.Bytes)/1e9, r.Seconds, r.GBps())},
 		},
 		Facts: []report.Fact{
-			{Label: "doctor", Text: fmt.Sprintf("%d findings, %d of them errors", len(r.Findings), r.Errors())},
+			{Label: "doctor", Text: fmt.Sprintf("%d findings: %d certain, %d likely, %d worth a look, %d notes", len(r.Findings),
+				r.Count(Certain), r.Count(Likely), r.Count(Look), r.Count(Note))},
 		},
-		Cases:   r.cases(name),
-		Verdict: report.Verdict{Text: "no error found"},
+		Cases: r.cases(name),
 	}
 	for _, s := range r.Skipped {
 		run.Facts = append(run.Facts, report.Fact{Label: "unmeasured", Text: s})
+	}
+	if len(r.Formats) > 0 {
+		t := report.Table{Title: "formats", Head: []string{"format", "stored as", "tensors", "bytes", "examined"}}
+		for _, f := range r.Formats {
+			t.Rows = append(t.Rows, []string{f.Layout, f.Detail, fmt.Sprint(f.Tensors), fmt.Sprint(f.Bytes), cmp.Or(f.Why, "yes")})
+		}
+		run.Tables = append(run.Tables, t)
 	}
 	if len(r.Findings) > 0 {
 		t := report.Table{Title: "findings, worst first", Head: []string{"severity", "kind", "what", "tensors"}}
@@ -49,16 +56,12 @@ func (r Report) Page(name string, started time.Time) report.Run {
 		}
 		run.Tables = append(run.Tables, t)
 	}
-	if n := r.Errors(); n > 0 {
-		run.Verdict = report.Verdict{
-			Code: int(suite.Regression),
-			Text: fmt.Sprintf("%d errors, first: %s", n, r.Findings[0].Text),
-		}
-	}
+	code, text := r.Verdict()
+	run.Verdict = report.Verdict{Code: int(code), Text: text}
 	return run
 }
 
-// cases are one passed case for a sound checkpoint, else one for every finding; a suspect is no failure.
+// cases are one passed case for a sound checkpoint, else one for every finding; only certain and likely ones are failures.
 func (r Report) cases(name string) []report.Case {
 	id := "weights/doctor/" + slug(name)
 	if len(r.Findings) == 0 {
@@ -70,7 +73,7 @@ func (r Report) cases(name string) []report.Case {
 			ID: fmt.Sprintf("%s/%s/%d", id, f.Kind, i), Claim: claim, Outcome: report.Pass, Type: f.Kind,
 			Message: f.String(), Text: f.Text + "\n" + strings.Join(f.Tensors, "\n"),
 		}
-		if f.Severity == Error {
+		if f.Severity >= Likely {
 			c.Outcome = report.Fail
 		}
 		out = append(out, c)

@@ -18,7 +18,7 @@ func TestReportSurvivesTheLedger(t *testing.T) {
 	require.NoError(t, err)
 	want := Report{
 		Family: "v4", Tensors: 3, Seconds: 2, Bytes: 1e9,
-		Findings: []Finding{{Severity: Error, Kind: "nan", Tensors: []string{"a"}, Count: 1, Text: "a has NaN"}},
+		Findings: []Finding{{Severity: Certain, Kind: "nan", Tensors: []string{"a"}, Count: 1, Text: "a has NaN"}},
 		Base:     []Deviation{{Tensor: "a", RelL2: 0.5}},
 	}
 	results := want.results("My Model", id)

@@ -69,11 +69,11 @@ func (p *patient) table(t *tensor) error {
 		}
 	}
 	if outside > 0 {
-		p.add(Error, KindTableRange, []string{t.stored}, "%s routes %d entries outside the %d experts, first token id %d "+
+		p.add(Certain, KindTableRange, []string{t.stored}, "%s routes %d entries outside the %d experts, first token id %d "+
 			"to expert %d; fetch or convert the table again", t.stored, outside, n, firstOut[0], firstOut[1])
 	}
 	if repeats > 0 {
-		p.add(Error, KindTableRepeat, []string{t.stored}, "%s names an expert twice for one token in %d places, first "+
+		p.add(Certain, KindTableRepeat, []string{t.stored}, "%s names an expert twice for one token in %d places, first "+
 			"token id %d and expert %d: the token would see %d experts instead of %d; fetch or convert the table again",
 			t.stored, repeats, firstRep[0], firstRep[1], k-1, k)
 	}

@@ -22,9 +22,9 @@ import (
 const topSlack = 0.05
 
 // blockTops reports fp4 and fp8 tensors with too many blocks below the top codes.
-func (p *patient) blockTops(quants []*quant) {
+func (p *patient) blockTops(quants []*coded) {
 	shares := map[scheme][]float64{}
-	share := func(q *quant) (float64, bool) {
+	share := func(q *coded) (float64, bool) {
 		r := q.weight.scan
 		if r.blocks-r.zero < minVaried {
 			return 0, false
@@ -41,7 +41,7 @@ func (p *patient) blockTops(quants []*quant) {
 		usual, r := median(shares[q.scheme]), q.weight.scan
 		sampling := math.Sqrt(usual * (1 - usual) / float64(max(1, r.blocks-r.zero)))
 		if ok && s < usual-max(topSlack, 8*spread(shares[q.scheme]), 8*sampling) {
-			p.add(Suspect, KindBlockTop, []string{q.weight.stored}, "%s: the largest code is a top one in %.1f %% of its %d "+
+			p.add(Likely, KindBlockTop, []string{q.weight.stored}, "%s: the largest code is a top one in %.1f %% of its %d "+
 				"blocks, in %.1f %% of the typical tensor; the codes do not belong to blocks of this size, were shifted, or were "+
 				"not made by scaling to the block's maximum: convert the tensor again", q.weight.stored, 100*s, r.blocks-r.zero,
 				100*usual)
@@ -50,10 +50,10 @@ func (p *patient) blockTops(quants []*quant) {
 }
 
 // scaleTops reports NVFP4 tensors whose largest block scale is far from that of their peers.
-func (p *patient) scaleTops(quants []*quant) {
+func (p *patient) scaleTops(quants []*coded) {
 	tops := map[string]float64{} // of w1 and w3 together, or of one weight
 	var names []string
-	var weights []*quant
+	var weights []*coded
 	for _, q := range quants {
 		if q.scheme != nvfp4 || q.scale == nil || q.scale.scan.maxCode == 0 {
 			continue
@@ -72,7 +72,7 @@ func (p *patient) scaleTops(quants []*quant) {
 	for i, k := range names {
 		if v := tops[k]; len(all) >= 4 && (v < usual/1.25 || v > usual*1.25) {
 			s := weights[i].scale.stored
-			p.add(Suspect, KindScaleTop, []string{s}, "%s: the largest block scale (with its fused twin) is %g, of the "+
+			p.add(Likely, KindScaleTop, []string{s}, "%s: the largest block scale (with its fused twin) is %g, of the "+
 				"typical tensor %g; block scales and global scale were made from different maxima: convert the tensor again", s, v,
 				usual)
 		}

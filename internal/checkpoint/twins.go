@@ -39,7 +39,7 @@ func (p *patient) twins() error {
 				if same {
 					names := []string{first.stored, g[i].stored}
 					slices.Sort(names)
-					p.add(Error, KindDuplicate, names, "%s and %s hold the same %d bytes: one was written over the other; fetch or "+
+					p.add(Certain, KindDuplicate, names, "%s and %s hold the same %d bytes: one was written over the other; fetch or "+
 						"convert the checkpoint again", names[0], names[1], first.info.Size)
 					break
 				}

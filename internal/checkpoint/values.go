@@ -6,23 +6,19 @@ import (
 	"math"
 
 	"github.com/assay-suite/assay/numerics/format"
+	"github.com/assay-suite/assay/safetensors"
 )
 
-// valuesOf is weightIn for a tensor of any shape: a vector is taken as one column, more dimensions as the rows
-// of the last one.
+// valuesOf is weightIn for a tensor of any shape: a vector is taken as one column.
 func (p *patient) valuesOf(t *tensor) (weight, bool) {
 	if w, ok := p.weightIn(t); ok {
 		return w, true
 	}
 	n := t.info.Elements()
-	if n == 0 || !isFloat(t.info.DType) || t.odd() {
+	if n == 0 || !isFloat(t.info.DType) || t.odd() || t.weight != nil {
 		return weight{}, false
 	}
-	cols := 1
-	if d := len(t.info.Shape); d > 1 {
-		cols = t.info.Shape[d-1]
-	}
-	return weight{t: t, rows: n / cols, cols: cols}, true
+	return weight{t: t, rows: n, cols: 1}, true
 }
 
 // strip is decoded rows with the half steps around them.
@@ -35,37 +31,34 @@ type strip struct {
 // stripRows is a number of rows of about a quarter of a million values, in whole blocks.
 func (w weight) stripRows() int {
 	n := max(1, (1<<18)/max(1, w.cols))
-	if w.q != nil && w.q.scheme == blockFP8 {
-		n = (n + 127) / 128 * 128
+	if w.w != nil {
+		a := w.w.Align()
+		n = (n + a - 1) / a * a
 	}
 	return n
 }
 
 func (w weight) strip(from, to int) (strip, error) {
-	if w.q == nil {
-		f, err := format.ByDType(string(w.t.info.DType))
-		if err != nil {
-			return strip{}, fmt.Errorf("%s: %w", w.t.stored, err)
-		}
-		raw, err := w.bytes(from, to)
-		if err != nil {
-			return strip{}, err
-		}
-		v, err := format.DecodeBytes(f, raw)
-		return strip{v: v, u: f.U(), eta: f.Eta()}, err
+	if w.w != nil && !w.w.Plain() {
+		var s strip
+		var err error
+		s.v, s.below, s.above, err = w.w.Strip(from, to)
+		return s, err
 	}
-	q, b, err := w.quantised(from, to)
+	if w.t.info.DType == safetensors.F64 {
+		v, err := w.w.Read(from, to)
+		return strip{v: v, u: 0x1p-53}, err
+	}
+	f, err := format.ByDType(string(w.t.info.DType))
+	if err != nil {
+		return strip{}, fmt.Errorf("%s: %w", w.t.stored, err)
+	}
+	raw, err := w.bytes(from, to)
 	if err != nil {
 		return strip{}, err
 	}
-	var s strip
-	if s.v, err = b.Decode(q); err == nil {
-		s.below, s.above, err = b.HalfSteps(q)
-	}
-	if err != nil {
-		return s, fmt.Errorf("%s: %w", w.t.stored, err)
-	}
-	return s, nil
+	v, err := format.DecodeBytes(f, raw)
+	return strip{v: v, u: f.U(), eta: f.Eta()}, err
 }
 
 // bytes reads rows of a tensor that is stored without scales.

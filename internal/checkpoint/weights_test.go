@@ -53,7 +53,7 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 	fmt.Printf("doctor: %s: family %q, %d shards, %d tensors (config calls for %d), %.3g GB in %.2f s (%.2f GB/s), %d "+
 		"findings, %d of them errors\n",
 		name, r.Family, r.Shards, r.Tensors, r.Expected, float64(r.Bytes)/1e9, r.Seconds, r.GBps(), len(r.Findings),
-		r.Errors())
+		r.Count(checkpoint.Certain))
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
 	page := filepath.Join(dir, "doctor-"+filepath.Base(name))
@@ -62,7 +62,7 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) {
 	fmt.Printf("doctor: %s\n", filepath.Join(page, report.HTMLFile))
 	for _, f := range r.Findings {
 		fmt.Println("  ", f)
-		if f.Severity == checkpoint.Error {
+		if f.Severity == checkpoint.Certain {
 			t.Errorf("%s: %s", name, f)
 		}
 	}

@@ -29,7 +29,11 @@ func (f *finder) build(p *Plan) bool {
 		}
 		f.Detail = string(f.Info.DType)
 	case FP8:
-		ok = f.codes(fp8Types...) && f.shape(1) && f.fp8()
+		allowed := fp8Types
+		if f.params.E4M3 {
+			allowed = fp8Types[:1]
+		}
+		ok = f.codes(allowed...) && f.shape(1) && f.fp8()
 	case MXFP8:
 		ok = f.codes(fp8Types...) && f.shape(1) && f.blocks(32, e8m0Types)
 	case MXFP4:

@@ -45,10 +45,16 @@ func (c *codec) read(w *Weight, from, to int) ([]float64, error) {
 		unpackDown(out, raw, w.Cols, c.bits, from, to, first)
 		return c.shifted(out), nil
 	}
-	width := c.rowBytes(w.Cols)
-	raw, err := read(w.store, w.Name(), int64(from)*width, int64(to)*width)
+	wide, width := c.rowBytes(w.width()), c.rowBytes(w.Cols)
+	raw, err := read(w.store, w.Name(), int64(from)*wide, int64(to)*wide)
 	if err != nil {
 		return nil, err
+	}
+	if width < wide { // keep the first columns
+		for r := range int64(to - from) {
+			copy(raw[r*width:(r+1)*width], raw[r*wide:])
+		}
+		raw = raw[:int64(to-from)*width]
 	}
 	var out []float64
 	switch c.kind {

@@ -60,15 +60,15 @@ func (p *Plan) Find(s Store, name string) (*Weight, []Fault) {
 	case !said && skipped != "" && told != Plain && told != "" && p.Declared && f.scaled():
 		f.fault(Lies, Codes, name, "%s is stored as %s with %s beside it, but %s leaves it out of quantisation (%q): engines "+
 			"load it as a plain weight", name, info.DType, f.parts[Scale], p.Source, skipped)
-		layout, params = told, Params{Layout: told}
+		layout, params = told, f.guessed(p, told)
 	case !said:
 		layout = told
 		if told == "" || told != Plain && !p.guesses() && !f.scaled() {
 			return nil, nil
 		}
-		params = f.guessed(told)
+		params = f.guessed(p, told)
 	case p.guesses() && told != "" && told != layout:
-		layout, params = told, f.guessed(told)
+		layout, params = told, f.guessed(p, told)
 	case told == Plain && !f.scaled() && params.Layout != None_:
 		layout = Plain // not a linear layer, or left out without being named: the doctor asks its peers
 	}
@@ -132,11 +132,9 @@ func (f *finder) told(p *Plan) string {
 			return MXFP8
 		}
 		return FP8
-	case narrow(d) && (scale.DType == safetensors.U8 || scale.DType == safetensors.F8E8M0):
-		return MXFP4
-	case narrow(d) && scale.DType == safetensors.F8E4M3:
+	case narrow(d) && scale.DType == safetensors.F8E4M3 && strings.HasSuffix(scale.Name, "weight_scale"):
 		return NVFP4
-	case d == safetensors.I8 && f.parts[Scale] != "":
+	case d == safetensors.I8 && f.parts[Scale] != "" && !slices.Contains(e8m0Types, scale.DType) && scale.DType.Bits() > 8:
 		if strings.HasSuffix(f.parts[Scale], ".SCB") {
 			return BnB8
 		}
@@ -144,6 +142,8 @@ func (f *finder) told(p *Plan) string {
 			return Int4P
 		}
 		return Int
+	case narrow(d) && f.parts[Scale] != "":
+		return MXFP4
 	}
 	if _, ok := floatCodec(d); ok {
 		return Plain
@@ -163,9 +163,13 @@ func last(shape []int) int {
 }
 
 // guessed are the parameters of a layout that nothing declares.
-func (f *finder) guessed(layout string) Params {
+func (f *finder) guessed(plan *Plan, layout string) Params {
 	p := Params{Layout: layout}
 	switch layout {
+	case FP8:
+		if plan.assumed.Layout == FP8 {
+			return plan.assumed
+		}
 	case NVFP4:
 		p.Group, p.Divide = 16, strings.HasSuffix(f.parts[Global], ".weight_global_scale")
 	case MXFP4, MXFP8:

@@ -57,7 +57,7 @@ func (g *grid) rowsFor(w *Weight, from, to int) (gridRows, error) {
 		return gridRows{}, nil
 	}
 	if g.flat > 0 {
-		lo, hi := from*w.Cols/g.flat, (to*w.Cols-1)/g.flat+1
+		lo, hi := from*w.width()/g.flat, (to*w.width()-1)/g.flat+1
 		v, err := g.values(w.store, lo, hi, 1)
 		return gridRows{lo, v}, err
 	}

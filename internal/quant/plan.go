@@ -36,6 +36,7 @@ type Params struct {
 	ZeroLess    int  // what the stored zero point is less by: 1 in GPTQ v1
 	Divide      bool // the factor divides (compressed-tensors) where ModelOpt's multiplies
 	ActOrder    bool
+	E4M3        bool // e5m2 is ruled out
 	StaticInput bool // activations have a stored scale
 }
 
@@ -58,6 +59,12 @@ type Plan struct {
 	skip     []pattern
 	bits     map[string]Params // MLX: modules of their own settings
 	headers  map[string]string // torchao: descriptions in the headers
+	assumed  Params            // of fp8 weights, where nothing is declared
+}
+
+// Assume says how fp8 weights are scaled in a family whose checkpoints need not declare it.
+func (p *Plan) Assume(strategy string, block [2]int) {
+	p.assumed = Params{Layout: FP8, Strategy: strategy, Block: block, E4M3: true}
 }
 
 // For gives what the plan declares of a module. skipped is the entry that leaves the module out, "" if none does.

@@ -18,6 +18,7 @@ type quantFile struct {
 
 	Activation string `json:"activation_scheme"`
 	BlockSize  []int  `json:"weight_block_size"`
+	Fmt        string `json:"fmt"`
 
 	Format string                `json:"format"` // compressed-tensors
 	Groups map[string]groupFile  `json:"config_groups"`
@@ -66,7 +67,7 @@ type layerFile struct {
 
 // fp8 is block fp8 (DeepSeek, Qwen) or fp8 with a scale per tensor or row. V4's experts are MXFP4 beside it.
 func (p *Plan) fp8(f quantFile, c configFile) error {
-	params := Params{Layout: FP8, StaticInput: f.Activation == "static"}
+	params := Params{Layout: FP8, StaticInput: f.Activation == "static", E4M3: f.Fmt == "e4m3"}
 	if p.Method == "fbgemm_fp8" {
 		params.Strategy = "channel"
 	}

@@ -29,6 +29,7 @@ type Weight struct {
 	zero   grid
 	bias   grid
 	factor []float64 // one for the tensor or one a slice; nil is 1
+	full   int       // stored columns, where fewer are read
 	order  []int     // scale row of every row, or scale column of every column where order is by columns
 }
 
@@ -84,6 +85,27 @@ func (w *Weight) Read(from, to int) ([]float64, error) {
 // under the stored scale lies in [v-below, v+above]. For a float layout both are nil.
 func (w *Weight) Strip(from, to int) (v, below, above []float64, err error) {
 	return w.decode(from, to, !w.Plain())
+}
+
+// Corner decodes the first rows and columns, at least those asked for where there are as many; it gives how many of each.
+func (w *Weight) Corner(rows, cols int) (v []float64, r, c int, err error) {
+	rows, cols = min(rows, w.Total()), (cols+31)/32*32
+	if cols >= w.Cols || w.elem.kind == down {
+		v, err = w.Read(0, rows)
+		return v, rows, w.Cols, err
+	}
+	part := *w
+	part.full, part.Cols = w.Cols, cols
+	v, err = part.Read(0, rows)
+	return v, rows, cols, err
+}
+
+// width is the number of stored columns.
+func (w *Weight) width() int {
+	if w.full > 0 {
+		return w.full
+	}
+	return w.Cols
 }
 
 func (w *Weight) decode(from, to int, steps bool) (v, below, above []float64, err error) {
@@ -153,7 +175,7 @@ func (w *Weight) each(g *grid, rows gridRows, from, to int, f func(i int, value 
 			}
 		case g.flat > 0:
 			for c := range w.Cols {
-				f(at, factor*rows.v[(r*w.Cols+c)/g.flat-rows.base])
+				f(at, factor*rows.v[(r*w.width()+c)/g.flat-rows.base])
 				at++
 			}
 		default:
