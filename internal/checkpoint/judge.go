@@ -52,6 +52,8 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	r, n, name := t.scan, t.info.Elements(), []string{t.stored}
 	matrix := len(t.info.Shape) >= 2 && n >= minVaried
 	switch {
+	case t.part != quant.None && !scale:
+		return // zero points, group indices and tables may well be alike
 	case !r.nonzero && scale:
 		return // said as a scale that is not positive
 	case !r.nonzero && t.info.DType == safetensors.F8E8M0:
