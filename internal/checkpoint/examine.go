@@ -96,7 +96,8 @@ func (p *patient) readConfig(given []byte) {
 	}
 	p.config, p.rawConfig = &c, raw
 	if c.Family == "" {
-		p.skipped = append(p.skipped, "every name and shape against config.json: only the DeepSeek V3.2 and V4 families have "+
+		p.skipped = append(p.skipped, "every name and shape against config.json: only the DeepSeek V3.2 and V4 families "+
+			"have "+
 			"a complete list here; others are examined by peers and by what their config fixes")
 	}
 }

@@ -56,7 +56,8 @@ func (f *family) bare(r role, name string, shape ...int) {
 func base(kind, arch string, more map[string]any) *family {
 	c := map[string]any{
 		"architectures": []string{arch}, "model_type": kind, "hidden_size": gH, "intermediate_size": gI,
-		"num_hidden_layers": gL, "num_attention_heads": gHeads, "num_key_value_heads": gKV, "head_dim": gDim, "vocab_size": gV,
+		"num_hidden_layers": gL, "num_attention_heads": gHeads, "num_key_value_heads": gKV, "head_dim": gDim,
+		"vocab_size":   gV,
 		"rms_norm_eps": 1e-6, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "hidden_act": "silu",
 	}
 	for k, v := range more {

@@ -59,7 +59,8 @@ func bf16(_ *rand.Rand, m string, w []float32, rows, cols int) []*stored {
 }
 
 // blocked scales every br x bc block to the largest magnitude top and gives scaled values and scales.
-func blocked(w []float32, rows, cols, br, bc int, top float32, scale func(float32) float32) (q, s []float32, sr, sc int) {
+func blocked(w []float32, rows, cols, br, bc int, top float32, scale func(float32) float32,
+) (q, s []float32, sr, sc int) {
 	sr, sc = (rows+br-1)/br, (cols+bc-1)/bc
 	q, s = make([]float32, len(w)), make([]float32, sr*sc)
 	for i := range sr {
@@ -182,7 +183,8 @@ func nvfp4(divide bool) encoder {
 }
 
 // grouped quantises groups along a row to bits: codes, scales and zero points.
-func grouped(w []float32, rows, cols, size, bits int, symmetric bool) (codes []uint32, scales []float32, zeros []uint32) {
+func grouped(w []float32, rows, cols, size, bits int, symmetric bool,
+) (codes []uint32, scales []float32, zeros []uint32) {
 	n, top := cols/size, float64(uint32(1)<<bits-1)
 	codes, scales, zeros = make([]uint32, len(w)), make([]float32, rows*n), make([]uint32, rows*n)
 	for r := range rows {
@@ -385,6 +387,7 @@ func int4Pairs(_ *rand.Rand, m string, w []float32, rows, cols int) []*stored {
 
 // ct is a quantization_config of compressed-tensors.
 func ct(form, weights string) string {
-	return fmt.Sprintf(`{"quant_method":"compressed-tensors","format":%q,"ignore":["lm_head","re:.*mlp.gate$","re:.*router$"],
+	return fmt.Sprintf(`{"quant_method":"compressed-tensors","format":%q,
+		"ignore":["lm_head","re:.*mlp.gate$","re:.*router$"],
 		"config_groups":{"group_0":{"targets":["Linear"],"weights":{%s}}},"kv_cache_scheme":null}`, form, weights)
 }

@@ -59,12 +59,14 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	case !r.nonzero && t.info.DType == safetensors.F8E8M0:
 		return // code 0 is 2^-127
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
-		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it again", t.stored,
+		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it "+
+			"again", t.stored,
 			n)
 	case !r.nonzero && n >= minVaried:
 		p.add(Note, KindZero, name, "%s is zero in all %d values, which may be how it was initialised", t.stored, n)
 	case !r.differs && matrix && !scale:
-		p.add(Certain, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or convert "+
+		p.add(Certain, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or "+
+			"convert "+
 			"it again", t.stored, n)
 	case !r.differs && n >= minVaried && !scale:
 		p.add(Likely, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost",

@@ -209,7 +209,8 @@ func (p *patient) numbered() []string {
 func (p *patient) strays(ix *shardIndex) {
 	for _, name := range p.numbered() {
 		if !slices.Contains(ix.shards, name) {
-			p.add(Certain, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and shards are "+
+			p.add(Certain, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and "+
+				"shards are "+
 				"of different exports; remove the file or write the index again", name)
 		}
 	}

@@ -33,7 +33,9 @@ func (r Report) Page(name string, started time.Time) report.Run {
 	if len(r.Formats) > 0 {
 		t := report.Table{Title: "formats", Head: []string{"format", "stored as", "tensors", "bytes", "examined"}}
 		for _, f := range r.Formats {
-			t.Rows = append(t.Rows, []string{f.Layout, f.Detail, fmt.Sprint(f.Tensors), fmt.Sprint(f.Bytes), cmp.Or(f.Why, "yes")})
+			t.Rows = append(t.Rows, []string{
+				f.Layout, f.Detail, fmt.Sprint(f.Tensors), fmt.Sprint(f.Bytes), cmp.Or(f.Why, "yes"),
+			})
 		}
 		run.Tables = append(run.Tables, t)
 	}
@@ -61,7 +63,8 @@ func (r Report) Page(name string, started time.Time) report.Run {
 	return run
 }
 
-// cases are one passed case for a sound checkpoint, else one for every finding; only certain and likely ones are failures.
+// cases are one passed case for a sound checkpoint, else one for every finding; only certain and likely ones are
+// failures.
 func (r Report) cases(name string) []report.Case {
 	id := "weights/doctor/" + slug(name)
 	if len(r.Findings) == 0 {

@@ -129,7 +129,8 @@ var pairs = []string{
 	"fp8-tensor/llama", "ct-fp8-channel/llama", "ct-fp8-tensor/mistral", "ct-fp8-block/qwen3-moe", "modelopt-fp8/llama",
 	"mxfp8-u8/llama", "mxfp8-inv/minimax-m2", "quark-mxfp4/deepseek-v3", "ct-mxfp4/llama", "gptoss-mxfp4/gpt-oss",
 	"modelopt-nvfp4/qwen3-moe", "modelopt-nvfp4/nemotron-h", "ct-nvfp4/llama", "ct-nvfp4/qwen3-moe", "ct-w4a16/kimi-k2",
-	"ct-w4a16/llama", "ct-w4a16-asym/qwen2", "ct-w8a8/llama", "gptq-sym/llama", "gptq-asym-v2/qwen2", "gptq-actorder/mixtral",
+	"ct-w4a16/llama", "ct-w4a16-asym/qwen2", "ct-w8a8/llama", "gptq-sym/llama", "gptq-asym-v2/qwen2",
+	"gptq-actorder/mixtral",
 	"gptq-8bit/phi3", "awq/llama", "awq/qwen3-moe", "bnb-nf4/llama", "bnb-nf4/gemma2", "bnb-int8/llama", "mlx/qwen3",
 	"mlx/gemma3", "w4afp8/deepseek-v3", "ct-fp8-channel/qwen3-next", "fp8-block/minimax-m2",
 }

@@ -86,7 +86,8 @@ func (f *finder) unpackedShape(bits int) bool {
 		}
 	}
 	words := f.Info.Shape[len(f.Info.Shape)-1]
-	if n := len(dims); n < 2 || dims[n-2] != f.Rows || dims[n-1] <= 0 || dims[n-1] > 1<<40 || (dims[n-1]*bits+31)/32 != words {
+	if n := len(dims); n < 2 || dims[n-2] != f.Rows || dims[n-1] <= 0 || dims[n-1] > 1<<40 ||
+		(dims[n-1]*bits+31)/32 != words {
 		f.fault(Lies, Shape, shape.Name, "%s says %v, but %s has %v words of %d-bit codes; write the shape of the weight "+
 			"before it was packed", shape.Name, dims, f.Name(), f.Info.Shape, bits)
 		f.Cols = words * 32 / bits
@@ -110,7 +111,8 @@ func (f *finder) intZeros(bits int, packed bool, groups int) bool {
 	g.name, g.f, g.bits = name, format.Format{}, bits
 	if !packed || zero.DType == safetensors.I8 {
 		g.pack = signedByte
-		if !f.fits(Zero, zero, []safetensors.DType{safetensors.I8}, f.lead(f.Rows, groups), f.lead(f.Rows), []int{1}, []int{}) {
+		shapes := [][]int{f.lead(f.Rows, groups), f.lead(f.Rows), {1}, {}}
+		if !f.fits(Zero, zero, []safetensors.DType{safetensors.I8}, shapes...) {
 			return false
 		}
 	} else {

@@ -51,14 +51,16 @@ func (p *Plan) Find(s Store, name string) (*Weight, []Fault) {
 	if part != Codes {
 		return nil, nil
 	}
-	f := &finder{Weight: &Weight{Module: module, Info: info, Slices: 1, store: s, parts: map[Part]string{Codes: name}}, s: s}
+	w := &Weight{Module: module, Info: info, Slices: 1, store: s, parts: map[Part]string{Codes: name}}
+	f := &finder{Weight: w, s: s}
 	f.gather(module)
 	params, said, skipped := p.For(f.Module)
 	layout := params.Layout
 	told := f.told(p)
 	switch {
 	case !said && skipped != "" && told != Plain && told != "" && p.Declared && f.scaled():
-		f.fault(Lies, Codes, name, "%s is stored as %s with %s beside it, but %s leaves it out of quantisation (%q): engines "+
+		f.fault(Lies, Codes, name, "%s is stored as %s with %s beside it, but %s leaves it out of quantisation (%q): "+
+			"engines "+
 			"load it as a plain weight", name, info.DType, f.parts[Scale], p.Source, skipped)
 		layout, params = told, f.guessed(p, told)
 	case !said:
@@ -204,7 +206,8 @@ func (f *finder) shape(per int) bool {
 func (f *finder) need(part Part, suffix string) (safetensors.Info, bool) {
 	name := f.parts[part]
 	if name == "" {
-		f.fault(Missing, part, f.Module+suffix, "%s is stored as %s (%s), but %s is not there: without its %s the values are "+
+		f.fault(Missing, part, f.Module+suffix, "%s is stored as %s (%s), but %s is not there: without its %s the "+
+			"values are "+
 			"unknown; fetch or convert the checkpoint again", f.Name(), f.Info.DType, f.Layout, f.Module+suffix, part)
 		return safetensors.Info{}, false
 	}

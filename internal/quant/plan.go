@@ -199,7 +199,8 @@ var refusals = map[string]string{
 	"spqr": "SpQR stores outliers apart", "bitnet": "BitNet packs four ternary weights to a byte",
 	"eetq": "EETQ stores weights in the order of its kernel", "quanto": "Quanto packs its codes by tensor subclasses",
 	"auto-round": "AutoRound packs by the format of its backend", "intel/auto-round": "AutoRound packs by its backend",
-	"marlin": "Marlin stores weights in the order of its kernel", "gptq_marlin": "Marlin stores weights in its kernel's order",
+	"marlin": "Marlin stores weights in the order of its kernel", "gptq_marlin": "Marlin stores weights in its " +
+		"kernel's order",
 	"bitblas": "BitBLAS stores weights in the order of its kernel", "tpu_int8": "it is a run-time method",
 }
 

@@ -2,8 +2,8 @@ package quant
 
 import "bytes"
 
-// PlainJSON replaces NaN, Infinity and -Infinity, which Python's json module writes and reads and Go's refuses, by null.
-// Text inside strings is left alone. raw is returned as it is where it has none.
+// PlainJSON replaces NaN, Infinity and -Infinity, which Python's json module writes and reads and Go's refuses, by
+// null. Text inside strings is left alone. raw is returned as it is where it has none.
 func PlainJSON(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("NaN")) && !bytes.Contains(raw, []byte("Infinity")) {
 		return raw

@@ -57,7 +57,8 @@ func (f *finder) torchao(p *Plan) bool {
 	f.scale = f.over(scale.Name, f.Rows/scale.Shape[0], f.Cols/scale.Shape[1])
 	f.scale.f, _ = floatOf(scale.DType)
 	f.Detail = fmt.Sprintf("%s, scale %s per %d x %d", sub.Type, scale.DType, f.scale.blockRows, f.scale.blockCols)
-	if zero, have := f.s.Tensor(f.parts[Zero]); have && zero.DType == safetensors.I8 && slices.Equal(zero.Shape, scale.Shape) {
+	zero, have := f.s.Tensor(f.parts[Zero])
+	if have && zero.DType == safetensors.I8 && slices.Equal(zero.Shape, scale.Shape) {
 		f.zero = f.scale
 		f.zero.name, f.zero.bits, f.zero.pack = zero.Name, 8, signedByte
 	}

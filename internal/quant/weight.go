@@ -87,7 +87,8 @@ func (w *Weight) Strip(from, to int) (v, below, above []float64, err error) {
 	return w.decode(from, to, !w.Plain())
 }
 
-// Corner decodes the first rows and columns, at least those asked for where there are as many; it gives how many of each.
+// Corner decodes the first rows and columns, at least those asked for where there are as many; it gives how many of
+// each.
 func (w *Weight) Corner(rows, cols int) (v []float64, r, c int, err error) {
 	rows, cols = min(rows, w.Total()), (cols+31)/32*32
 	if cols >= w.Cols || w.elem.kind == down {
