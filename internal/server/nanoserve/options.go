@@ -36,8 +36,8 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	set.SetOutput(io.Discard) // errors are sentences of ours
 	set.StringVar(&o.addr, "addr", "127.0.0.1:8088", "listen on `host:port`; port 0 takes a free one, no host means "+
 		"127.0.0.1, and only a host named here leaves loopback")
-	set.StringVar(&o.weights, "weights", defaultWeights, "checkpoint `folder` in any of the three nano formats; the "+
-		"embedded nano-v4 when not given and not there")
+	set.StringVar(&o.weights, "weights", defaultWeights, "checkpoint `folder` in any of the three nano formats, or the "+
+		"name of an embedded model ("+strings.Join(embedded, ", ")+"); nano-v4 when not given")
 	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`; the scripted engine takes "+
 		"several, by commas")
 	set.StringVar(&engine, "engine", "nano", "`engine` that answers: nano computes, scripted plays a server with the "+
@@ -109,7 +109,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 
 func usage(set *flag.FlagSet, w io.Writer) {
 	var b strings.Builder
-	b.WriteString("nanoserve serves the tiny nano-v4 model, or a scripted engine with faults, behind an " +
+	b.WriteString("nanoserve serves one of the tiny nano models, or a scripted engine with faults, behind an " +
 		"OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
 	set.SetOutput(&b)
 	set.PrintDefaults()

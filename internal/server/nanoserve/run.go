@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/assay-suite/assay/fixtures"
@@ -80,7 +82,10 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return codeOK
 }
 
-// openWeights finds the checkpoint folder; the model is called as the folder is.
+// embedded are the models that need no folder.
+var embedded = []string{"nano-v4", "nano-flash", "nano-v4-mxfp4", "nano-v4-nvfp4"}
+
+// openWeights finds the checkpoint folder, or an embedded model by its name; the model is called as the folder is.
 func openWeights(o options, say *log.Logger) (fs.FS, string, error) {
 	info, err := os.Stat(o.weights)
 	switch {
@@ -93,11 +98,11 @@ func openWeights(o options, say *log.Logger) (fs.FS, string, error) {
 		return os.DirFS(abs), filepath.Base(abs), nil
 	case err == nil:
 		return nil, "", fmt.Errorf("-weights %q is a file, give the folder that holds the checkpoint", o.weights)
-	case o.weightsSet || !errors.Is(err, fs.ErrNotExist):
-		return nil, "", fmt.Errorf("-weights %q cannot be opened: %w; leave the flag out for the embedded nano-v4", o.weights,
-			err)
+	case o.weightsSet && !slices.Contains(embedded, o.weights) || !errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("-weights %q cannot be opened: %w; the embedded models are %s, by name", o.weights, err,
+			strings.Join(embedded, ", "))
 	}
-	name := path.Base(defaultWeights)
+	name := path.Base(o.weights)
 	sub, err := fs.Sub(fixtures.FS, name)
 	if err != nil {
 		return nil, "", fmt.Errorf("the embedded weights: %w", err)
@@ -117,7 +122,7 @@ func build(o options, fsys fs.FS, name string, say *log.Logger) (*server.Server,
 	if err != nil {
 		return nil, codeFailed, fmt.Errorf("-weights %q does not hold a nano checkpoint: %w", o.weights, err)
 	}
-	engine, err := server.Nano(model, name, o.maxModelLen)
+	engine, err := server.Nano(model.Fast(), name, o.maxModelLen)
 	if err != nil {
 		return nil, codeUsage, fmt.Errorf("-max-model-len: %w", err)
 	}

@@ -117,6 +117,28 @@ func TestServesEmbedded(t *testing.T) {
 	}
 }
 
+// nano-flash is embedded under its name, and has its cliff at 512 x 4 tokens.
+func TestServesNanoFlash(t *testing.T) {
+	url, log, _ := up(t, "-weights=nano-flash")
+	if got := get(t, "GET", url+"/models", ""); !strings.Contains(got, `"id":"nano-flash"`) {
+		t.Errorf("models: %s", got)
+	}
+	if got := get(t, "POST", url+"/chat/completions", needleBody(3000)); !strings.Contains(got, `"content":"48213"`) {
+		t.Errorf("chat: %s", got)
+	}
+	if !strings.Contains(log.String(), "weights embedded (nano-flash)") {
+		t.Errorf("stderr does not say that the weights are embedded: %s", log)
+	}
+	// Beyond 2,048 tokens ranking matters, and the start is lost to the last 512 rows.
+	broken, _, _ := up(t, "-weights=nano-flash", "-fault=select-last")
+	if got := get(t, "POST", broken+"/chat/completions", needleBody(3000)); strings.Contains(got, `"content":"48213"`) {
+		t.Errorf("under select-last at 3,000 words: %s", got)
+	}
+	if got := get(t, "POST", broken+"/chat/completions", needleBody(1500)); !strings.Contains(got, `"content":"48213"`) {
+		t.Errorf("under select-last at 1,500 words: %s", got)
+	}
+}
+
 func TestServesAFolder(t *testing.T) {
 	url, log, down := up(t, "-weights", filepath.Join("..", "..", "..", "fixtures", "nano-v4-mxfp4"), "-max-model-len",
 		"500")
@@ -186,6 +208,7 @@ func TestRefusals(t *testing.T) {
 		{"bad length", []string{"-max-model-len", "many"}, codeUsage, "many"},
 		{"zero length", []string{"-addr=127.0.0.1:0", "-max-model-len=0"}, codeUsage, "outside 1.."},
 		{"no folder", []string{"-weights", "nowhere"}, codeUsage, "nowhere"},
+		{"neither folder nor model", []string{"-weights", "nano-v5"}, codeUsage, "nano-v4, nano-flash"},
 		{"a file", []string{"-weights", file}, codeUsage, "is a file"},
 		{"default named but absent", []string{"-weights", defaultWeights}, codeUsage, "cannot be opened"},
 		{"broken weights", []string{"-addr=127.0.0.1:0", "-weights", broken}, codeFailed, "does not hold a nano checkpoint"},
