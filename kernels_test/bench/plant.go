@@ -130,6 +130,14 @@ func Misread(operand string, f func(i int, v float64) float64) func(c *Call) {
 	}
 }
 
+// Rearranged gives a candidate element from(i, shape) of an operand where i should be, by row-major index.
+func Rearranged(operand string, from func(i int, shape []int) int) func(c *Call) {
+	return func(c *Call) {
+		values := Args{call: *c}.In(operand)
+		Misread(operand, func(i int, _ float64) float64 { return values.Data[from(i, values.Shape)] })(c)
+	}
+}
+
 // RowsBeyondMasked lets the first row of an operand take in the row after its last, times 0: a partial tile that is
 // read whole and masked by a product.
 func RowsBeyondMasked(operand string) func(c *Call) {

@@ -260,30 +260,3 @@ func next(z, bias, ids []float64) int {
 	}
 	return at
 }
-
-// Every operand MUST lie somewhere with memory around it that nobody may read, and what the operators leave unread MUST
-// exist.
-func TestMemory(t *testing.T) {
-	padded, seen, unread := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, c := range route.Suite().Cases() {
-		p, err := c.Problem()
-		require.NoError(t, err)
-		for name := range p.Operands {
-			key, l := c.Family.Op+" "+name, p.Layout[name]
-			seen[key], padded[key] = true, padded[key] || l.Lead > 0 && l.Tail > 0
-		}
-		for name, hidden := range p.Unread {
-			for i := range p.Operands[name].Values {
-				unread[c.Family.Op+" "+name] = unread[c.Family.Op+" "+name] || hidden(i)
-			}
-		}
-	}
-	for name := range seen {
-		assert.True(t, padded[name], "%s is never padded", name)
-	}
-	for _, name := range []string{
-		"moe_gate logits", "hash_gate tid2eid", "moe_combine expert_out", "moe_combine topk_weights",
-	} {
-		assert.True(t, unread[name], "%s has nothing unread", name)
-	}
-}

@@ -3,14 +3,11 @@ package route
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
 )
-
-func sortFloats(v []float64) { slices.Sort(v) }
 
 var combine = bench.Family{
 	Op: opCombine, Slug: "moe-combine",
@@ -31,7 +28,7 @@ var combine = bench.Family{
 			Change:  oneHot,
 			Catches: []string{"R2 sgl-project/sglang#28237"},
 		},
-		{ID: "no-shared", Why: "a layer without shared expert", Shapes: sums(32, 4, 3), Change: without("shared_out")},
+		{ID: "no-shared", Why: "a layer without shared expert", Shapes: sums(32, 4, 3), Change: bench.Without("shared_out")},
 		{ID: "one-expert", Why: "one expert a token", Shapes: sums(32, 1, 3)},
 		{
 			ID:     "unit-factor",
@@ -42,7 +39,7 @@ var combine = bench.Family{
 		{ID: "small-factor", Why: "a factor below 1", Shapes: sums(32, 4, 3), Change: set("routed_scaling", 0.3)},
 		{
 			ID:     "elsewhere",
-			Why:    "experts that live on other ranks: no row, nothing added",
+			Why:    "experts on other ranks: no row, nothing added",
 			Shapes: sums(32, 6, 9),
 			Change: elsewhere(0.5),
 		},
@@ -56,7 +53,7 @@ var combine = bench.Family{
 			ID:     "nothing",
 			Why:    "no expert and no shared one: 0",
 			Shapes: sums(32, 4, 5),
-			Change: all(elsewhere(1), without("shared_out")),
+			Change: bench.All(elsewhere(1), bench.Without("shared_out")),
 		},
 		{ID: "cancelling", Why: "experts that cancel: the sum keeps few bits", Shapes: sums(64, 4, 4), Change: cancelling},
 		{
@@ -72,35 +69,27 @@ var combine = bench.Family{
 			ID:     "outlier",
 			Why:    "one expert a thousand times the others",
 			Shapes: sums(64, 4, 4),
-			Change: func(_ bench.Gen, p *bench.Problem) error {
-				p.Change("expert_out", func(i int, v float64) float64 {
-					if i/64%5 == 2 {
-						return v * 1000
-					}
-					return v
-				})
-				return nil
-			},
+			Change: bench.Each(func(i int, v float64) float64 {
+				if i/64%5 == 2 {
+					return v * 1000
+				}
+				return v
+			}, "expert_out"),
 		},
 		{
 			ID:     "padded",
 			Why:    "every operand sliced out of a wider one",
 			Shapes: sums(32, 4, 5),
 			Layout: map[string]bench.Layout{
-				"expert_out": {Lead: 3, Gap: 8, Tail: 90}, "topk_weights": {Lead: 1, Gap: 2, Tail: 9}, "src2dst": {
-					Lead: 2,
-					Gap:  3,
-					Tail: 9,
-				}, "shared_out": {Lead: 4, Gap: 16, Tail: 70},
+				"expert_out": {Lead: 3, Gap: 8, Tail: 90}, "topk_weights": {Lead: 1, Gap: 2, Tail: 9},
+				"src2dst": {Lead: 2, Gap: 3, Tail: 9}, "shared_out": {Lead: 4, Gap: 16, Tail: 70},
 			},
 		},
 		{
 			ID:     "captured",
 			Why:    "a graph captured when fewer experts lived here",
 			Shapes: sums(32, 4, 3, 6),
-			Change: captured("src2dst", func(i int,
-				v float64,
-			) float64 {
+			Change: bench.CapturedWith("src2dst", func(i int, v float64) float64 {
 				return map[bool]float64{true: -1, false: v}[i%3 == 0]
 			}),
 		},
@@ -118,7 +107,7 @@ var combine = bench.Family{
 func sums(c, k int, t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		out = append(out, bench.S(slug("c%d-k%d-t%d", c, k, n), map[string]int{"tokens": n, "width": c, "k": k}))
+		out = append(out, bench.S(fmt.Sprintf("c%d-k%d-t%d", c, k, n), map[string]int{"tokens": n, "width": c, "k": k}))
 	}
 	return out
 }
@@ -166,7 +155,7 @@ func nobodys(p *bench.Problem) {
 }
 
 // elsewhere takes a share of the slots' rows away.
-func elsewhere(share float64) change {
+func elsewhere(share float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		p.Change("src2dst", func(_ int, v float64) float64 {
 			if g.Float64() < share {
@@ -243,10 +232,7 @@ func expectCombine(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 			}
 			// A term passes through two products and at most terms-1 sums; the factor may come before, between or after.
 			bound := numerics.Gamma(terms+1, a.U)*size + float64(2*terms)*a.Tiny*max(f, 1)
-			if c.Contract.Out.Name != "" {
-				bound += numerics.HalfULP(c.Contract.Output(), sum, bound)
-			}
-			e.Want[t*width+d], e.Bound[t*width+d] = sum, bound
+			e.Want[t*width+d], e.Bound[t*width+d] = sum, bound+bench.OutTerm(c.Contract, sum, bound)
 		}
 	}
 	return []bench.Expected{e}, nil

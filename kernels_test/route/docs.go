@@ -9,7 +9,7 @@ const (
 	opCombine = "moe_combine"
 )
 
-// Words that several operators share.
+// Descriptions that several operators share.
 const (
 	scoringWord = "s of a logit z: sigmoid, 1/(1+e^-z); sqrtsoftplus, sqrt(ln(1+e^z)); softmax, e^z over its sum across " +
 		"all E experts"
@@ -21,16 +21,16 @@ const (
 )
 
 var gateDoc = bench.Doc{
-	Summary: "chooses top_k of E experts by c = s + bias and weighs them by s: w_i = f · s_i / (sum of the chosen s + " +
+	Summary: "selects the top_k of E experts by c = s + bias and weights them by s: w_i = f · s_i / (sum of the chosen s + " +
 		"renormalise_floor), or f · s_i. " +
-		"Contracts: fp32, scores in fp32, experts whose c are equal or nearer than fp32 tells may stand for each other; " +
-		"lowest-index, the same, and of experts (or groups) with equal logits and bias the lower one is chosen",
+		"Contracts: fp32, scores in fp32, experts whose c are equal or too close for fp32 to separate are interchangeable; " +
+		"lowest-index, the same, and ties of experts (or groups) with equal logits and bias go to the lower index",
 	Operands: []bench.TensorDoc{
 		{
 			Name:  "logits",
 			DType: "F32 or BF16",
 			Shape: "[T, E]",
-			Meaning: "one logit an expert, of any sign; -inf gives an s of 0. A token with a NaN must still get top_k " +
+			Meaning: "one logit per expert, of any sign; -inf gives an s of 0. A token with a NaN must still get top_k " +
 				"different experts of 0 to E-1, its weights are not judged, and other tokens must not change",
 		},
 		{
@@ -58,13 +58,13 @@ var gateDoc = bench.Doc{
 	},
 	Attrs: []bench.AttrDoc{
 		{Name: "scoring_func", Meaning: scoringWord},
-		{Name: "top_k", Meaning: "experts chosen for a token"},
+		{Name: "top_k", Meaning: "experts selected per token"},
 		{
 			Name: "n_group",
 			Meaning: "groups of E/n_group consecutive experts; 1 is none. A group's score is the sum of its two largest c " +
 				"with a bias (the largest where a group has one expert), the largest c without",
 		},
-		{Name: "topk_group", Meaning: "best groups that stay; experts of the others are not chosen, whatever their c"},
+		{Name: "topk_group", Meaning: "number of groups kept; experts of other groups are never selected"},
 		{Name: "renormalise", Meaning: renormWord},
 		{Name: "renormalise_floor", Meaning: floorWord},
 		{Name: "routed_scaling", Meaning: scalingWord},
@@ -72,14 +72,14 @@ var gateDoc = bench.Doc{
 }
 
 var hashDoc = bench.Doc{
-	Summary: "the experts of a token are the row of its id in a table; the gate's scores weigh them: w_i = f · s_i / " +
+	Summary: "a token's experts are the row of its id in a table, weighted by the gate's scores: w_i = f · s_i / " +
 		"(sum of the row's s + renormalise_floor), or f · s_i. Contract fp32: scores and weights in fp32",
 	Operands: []bench.TensorDoc{
 		{
 			Name:    "logits",
 			DType:   "F32 or BF16",
 			Shape:   "[T, E]",
-			Meaning: "one logit an expert; with scoring_func softmax all are read, else those of the table's row alone matter",
+			Meaning: "one logit per expert; scoring_func softmax reads all, the others only those of the table's row",
 		},
 		{Name: "token_ids", DType: "I32", Shape: "[T]", Meaning: "id of every token, 0 to V-1"},
 		{
@@ -120,11 +120,10 @@ var combineDoc = bench.Doc{
 			Meaning: "weights without the routed scaling factor; those of slots that are -1 in src2dst are not read",
 		},
 		{
-			Name:  "src2dst",
-			DType: "I32",
-			Shape: "[T, K]",
-			Meaning: "row of expert_out that slot k of token t went to; -1: an expert that lives elsewhere and adds nothing " +
-				"here",
+			Name:    "src2dst",
+			DType:   "I32",
+			Shape:   "[T, K]",
+			Meaning: "row of expert_out that slot k of token t went to; -1: an expert on another rank; contributes nothing",
 		},
 		{
 			Name:    "shared_out",

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -9,9 +10,9 @@ import (
 func gates(e, k, groups, keep int, t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		name := slug("e%d-k%d-t%d", e, k, n)
+		name := fmt.Sprintf("e%d-k%d-t%d", e, k, n)
 		if groups > 1 {
-			name = slug("e%d-k%d-g%d-of%d-t%d", e, k, keep, groups, n)
+			name = fmt.Sprintf("e%d-k%d-g%d-of%d-t%d", e, k, keep, groups, n)
 		}
 		out = append(out, bench.S(name, map[string]int{"tokens": n, "experts": e, "k": k, "groups": groups, "keep": keep}))
 	}
@@ -19,7 +20,7 @@ func gates(e, k, groups, keep int, t ...int) []bench.Shape {
 }
 
 // v32 is V3.2's gate.
-var v32 = all(set("scoring_func", "sigmoid"), set("routed_scaling", 2.5))
+var v32 = bench.Set(bench.Attrs{"scoring_func": "sigmoid", "routed_scaling": 2.5})
 
 // grid is every scoring function, renormalised and not, with a factor and without.
 func grid() []bench.Scenario {
@@ -32,7 +33,9 @@ func grid() []bench.Scenario {
 				k := bench.Scenario{
 					ID: id, Why: "flags in every combination: the factor counts on both sides of renormalise",
 					Shapes: gates(16, 4, 1, 1, 5),
-					Change: all(set("scoring_func", scoring), set("renormalise", renormalise), set("routed_scaling", scaling)),
+					Change: bench.Set(bench.Attrs{
+						"scoring_func": scoring, "renormalise": renormalise, "routed_scaling": scaling,
+					}),
 				}
 				if !renormalise && scaling != 1 && scoring == "sigmoid" {
 					k.Catches = []string{"R3 sgl-project/sglang#31449"}
@@ -67,7 +70,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "grouped-no-bias",
 			Why:    "without bias a group counts by its best expert alone",
 			Shapes: gates(16, 3, 4, 2, 9),
-			Change: all(v32, without("bias")),
+			Change: bench.All(v32, bench.Without("bias")),
 		},
 		{ID: "grouped-all", Why: "all groups stay", Shapes: gates(16, 3, 4, 4, 5), Change: v32},
 		{
@@ -81,7 +84,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "group-by-two",
 			Why:    "the best expert sits in a group whose second is poor: the sum of two decides",
 			Shapes: gates(16, 3, 4, 2, 4),
-			Change: all(v32, each(func(_, e int, v float64) float64 {
+			Change: bench.All(v32, each(func(_, e int, v float64) float64 {
 				return map[bool]float64{true: 4, false: -3 - 0.1*math.Abs(v)}[e == 0] + map[bool]float64{
 					true: 4.5 + 0.1*math.Abs(v),
 				}[e >= 8]
@@ -91,14 +94,14 @@ func gateScenarios() []bench.Scenario {
 			ID:      "groups-low",
 			Why:     "every biased score is below 0: experts of dropped groups must not win with a 0",
 			Shapes:  gates(16, 3, 4, 2, 5),
-			Change:  all(v32, biased(func(_ int, v float64) float64 { return v - 5 })),
+			Change:  bench.All(v32, biased(func(_ int, v float64) float64 { return v - 5 })),
 			Catches: []string{"R5 flashinfer-ai/flashinfer#2575"},
 		},
 		{
 			ID:     "groups-by-bias",
 			Why:    "a bias that lifts whole groups",
 			Shapes: gates(16, 3, 4, 2, 5),
-			Change: all(v32, biased(func(e int, v float64) float64 { return v + []float64{0, 3, 0, 3}[e/4%4] })),
+			Change: bench.All(v32, biased(func(e int, v float64) float64 { return v + []float64{0, 3, 0, 3}[e/4%4] })),
 		},
 		{
 			ID:      "bias-flips",
@@ -111,46 +114,46 @@ func gateScenarios() []bench.Scenario {
 			ID:     "bias-flips-sigmoid",
 			Why:    "the same for sigmoid",
 			Shapes: gates(16, 4, 1, 1, 5),
-			Change: all(v32, biased(func(_ int, v float64) float64 { return 20 * v })),
+			Change: bench.All(v32, biased(func(_ int, v float64) float64 { return 20 * v })),
 		},
-		{ID: "no-bias", Why: "scores alone choose", Shapes: gates(16, 4, 1, 1, 5), Change: without("bias")},
+		{ID: "no-bias", Why: "scores alone choose", Shapes: gates(16, 4, 1, 1, 5), Change: bench.Without("bias")},
 		{
 			ID:      "all-negative",
 			Why:     "every logit is negative: no expert may be beaten by padding of 0",
 			Shapes:  gates(13, 4, 1, 1, 5),
-			Change:  all(uniform(-20, -5), without("bias")),
+			Change:  bench.All(uniform(-20, -5), bench.Without("bias")),
 			Catches: []string{"R5 flashinfer-ai/flashinfer#2575"},
 		},
 		{
 			ID:     "all-negative-sigmoid",
 			Why:    "the same for sigmoid and a bias",
 			Shapes: gates(13, 4, 1, 1, 5),
-			Change: all(v32, uniform(-12, -5)),
+			Change: bench.All(v32, uniform(-12, -5)),
 		},
 		{
 			ID:     "underflow",
 			Why:    "logits below -17: 1+e^z is 1 in fp32, its logarithm is not 0",
 			Shapes: gates(16, 4, 1, 1, 5),
-			Change: all(uniform(-60, -17), without("bias")),
+			Change: bench.All(uniform(-60, -17), bench.Without("bias")),
 		},
 		{
 			ID:     "overflow",
 			Why:    "logits beyond 88: e^z is infinite in fp32, the score is not",
 			Shapes: gates(16, 4, 1, 1, 5),
-			Change: all(uniform(60, 300), without("bias")),
+			Change: bench.All(uniform(60, 300), bench.Without("bias")),
 		},
 		{
 			ID:     "floor",
 			Why:    "scores of nearly 0 and a floor under their sum",
 			Shapes: gates(16, 4, 1, 1, 5),
-			Change: all(uniform(-80, -65), set("renormalise_floor", 1e-17)),
+			Change: bench.All(uniform(-80, -65), set("renormalise_floor", 1e-17)),
 		},
 		{ID: "large-floor", Why: "a floor that counts", Shapes: gates(16, 4, 1, 1, 5), Change: set("renormalise_floor", 0.3)},
 		{
 			ID:     "zero-sum",
 			Why:    "scores that are 0 in fp32: with a floor the weights are 0, not NaN",
 			Shapes: gates(16, 4, 1, 1, 3),
-			Change: all(v32, uniform(-400, -300), set("renormalise_floor", 1e-20)),
+			Change: bench.All(v32, uniform(-400, -300), set("renormalise_floor", 1e-20)),
 		},
 		{ID: "one-expert", Why: "one expert: its weight is the factor", Shapes: gates(16, 1, 1, 1, 5)},
 		{
@@ -165,19 +168,19 @@ func gateScenarios() []bench.Scenario {
 			ID:     "ties",
 			Why:    "experts in blocks of equal scores",
 			Shapes: gates(16, 5, 1, 1, 6),
-			Change: all(without("bias"), each(func(t, e int, _ float64) float64 { return 0.25 * float64((e+t)/3%4) })),
+			Change: bench.All(bench.Without("bias"), each(func(t, e int, _ float64) float64 { return 0.25 * float64((e+t)/3%4) })),
 		},
 		{
 			ID:     "all-equal",
 			Why:    "every score is the same",
 			Shapes: gates(16, 5, 1, 1, 3),
-			Change: all(without("bias"), each(func(t, _ int, _ float64) float64 { return float64(t) - 1 })),
+			Change: bench.All(bench.Without("bias"), each(func(t, _ int, _ float64) float64 { return float64(t) - 1 })),
 		},
 		{
 			ID:     "ties-biased",
 			Why:    "equal scores with equal bias",
 			Shapes: gates(16, 5, 1, 1, 4),
-			Change: all(v32, each(func(t, e int, _ float64) float64 { return float64((e + t) % 2) }),
+			Change: bench.All(v32, each(func(t, e int, _ float64) float64 { return float64((e + t) % 2) }),
 				biased(func(e int, _ float64) float64 {
 					return 0.125 * float64(e/4)
 				})),
@@ -186,7 +189,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "ties-of-groups",
 			Why:    "groups of equal scores",
 			Shapes: gates(16, 3, 4, 2, 4),
-			Change: all(v32, each(func(t, e int, _ float64) float64 { return 0.5 * float64((e+t)%4) }),
+			Change: bench.All(v32, each(func(t, e int, _ float64) float64 { return 0.5 * float64((e+t)%4) }),
 				biased(func(int, float64) float64 {
 					return 0.25
 				})),
@@ -196,25 +199,25 @@ func gateScenarios() []bench.Scenario {
 			Why: "more experts than a sort of a few leaves in their order, and a quarter of them tie for the last places, " +
 				"far from each other",
 			Shapes: append(gates(64, 6, 1, 1, 5), gates(256, 8, 1, 1, 3)...),
-			Change: all(without("bias"), tiedAtLast),
+			Change: bench.All(bench.Without("bias"), tiedAtLast),
 		},
 		{
 			ID:     "ties-at-last-biased",
 			Why:    "the same with a bias and sigmoid",
 			Shapes: append(gates(64, 8, 1, 1, 3), gates(256, 6, 1, 1, 5)...),
-			Change: all(v32, tiedAtLast, biased(func(int, float64) float64 { return 0.25 })),
+			Change: bench.All(v32, tiedAtLast, biased(func(int, float64) float64 { return 0.25 })),
 		},
 		{
 			ID:     "ties-at-last-grouped",
 			Why:    "eight groups that tie, and their experts for the last places: V3.2's choice",
 			Shapes: gates(256, 8, 8, 4, 3),
-			Change: all(v32, tiedInGroups, biased(func(int, float64) float64 { return 0.25 })),
+			Change: bench.All(v32, tiedInGroups, biased(func(int, float64) float64 { return 0.25 })),
 		},
 		{
 			ID:     "near-ties",
 			Why:    "scores that share 20 bits: any rounding may choose, but none may miss by more",
 			Shapes: gates(32, 6, 1, 1, 4),
-			Change: all(without("bias"), each(func(_, e int, v float64) float64 {
+			Change: bench.All(bench.Without("bias"), each(func(_, e int, v float64) float64 {
 				return 1 + 0x1p-20*math.Round(4*v) + 0x1p-8*float64(e%3)
 			})),
 		},
@@ -233,7 +236,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "nan-grouped",
 			Why:    "the same with groups",
 			Shapes: grouped,
-			Change: all(v32, each(func(t, e int, v float64) float64 {
+			Change: bench.All(v32, each(func(t, e int, v float64) float64 {
 				if t == 2 && e >= 7 {
 					return math.NaN()
 				}
@@ -244,7 +247,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "minus-infinity",
 			Why:    "experts switched off by a logit of -inf",
 			Shapes: gates(16, 4, 1, 1, 5),
-			Change: all(without("bias"), each(func(t, e int, v float64) float64 {
+			Change: bench.All(bench.Without("bias"), each(func(t, e int, v float64) float64 {
 				if (e+t)%3 == 0 {
 					return math.Inf(-1)
 				}
@@ -268,7 +271,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "padded",
 			Why:    "operands sliced out of wider ones",
 			Shapes: gates(16, 4, 1, 1, 12),
-			Change: all(paddedFrom(0.8), firstChosen),
+			Change: bench.All(paddedFrom(0.8), firstChosen),
 			Layout: map[string]bench.Layout{
 				"logits": {Lead: 3, Gap: 8, Tail: 40}, "bias": {Lead: 1, Tail: 6}, "num_token_non_padded": {Lead: 2, Tail: 2},
 			},
@@ -277,7 +280,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "padded-grouped",
 			Why:    "the same with groups",
 			Shapes: gates(16, 3, 4, 2, 8),
-			Change: all(v32, firstChosen),
+			Change: bench.All(v32, firstChosen),
 			Layout: map[string]bench.Layout{
 				"logits": {Lead: 5, Gap: 3, Tail: 40}, "bias": {Lead: 2, Tail: 3},
 			},
@@ -301,7 +304,7 @@ func gateScenarios() []bench.Scenario {
 			ID:     "captured",
 			Why:    "a graph captured with fewer tokens that count",
 			Shapes: gates(16, 4, 1, 1, 6, 20),
-			Change: all(paddedFrom(0.8), captured("num_token_non_padded", func(_ int, v float64) float64 {
+			Change: bench.All(paddedFrom(0.8), bench.CapturedWith("num_token_non_padded", func(_ int, v float64) float64 {
 				return float64(int(v) / 2)
 			})),
 		},
@@ -365,7 +368,7 @@ func tiedInGroups(g bench.Gen, p *bench.Problem) error {
 }
 
 // paddedFrom makes a share of the tokens count; the rest is padding.
-func paddedFrom(share float64) change {
+func paddedFrom(share float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		e, whole := g.Shape.Dim("experts"), int(share*float64(g.Shape.Dim("tokens")))
 		p.Operands["num_token_non_padded"] = bench.Ints([]int{whole}, 1)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -31,13 +32,13 @@ var hash = bench.Family{
 			ID:     "softmax",
 			Why:    "softmax over all experts, weights as they are",
 			Shapes: hashes(16, 4, 300, 6),
-			Change: all(set("scoring_func", "softmax"), set("renormalise", false)),
+			Change: bench.Set(bench.Attrs{"scoring_func": "softmax", "renormalise": false}),
 		},
 		{
 			ID:     "raw",
 			Why:    "weights are not renormalised, the factor stays",
 			Shapes: hashes(16, 4, 300, 6),
-			Change: all(set("renormalise", false), set("routed_scaling", 2.5)),
+			Change: bench.Set(bench.Attrs{"renormalise": false, "routed_scaling": 2.5}),
 		},
 		{ID: "factor", Why: "another factor", Shapes: hashes(16, 4, 300, 6), Change: set("routed_scaling", 2.5)},
 		{
@@ -50,7 +51,7 @@ var hash = bench.Family{
 			ID:     "floor",
 			Why:    "scores of nearly 0 and a floor under their sum",
 			Shapes: hashes(16, 4, 300, 6),
-			Change: all(uniform(-80, -65), set("renormalise_floor", 1e-17)),
+			Change: bench.All(uniform(-80, -65), set("renormalise_floor", 1e-17)),
 		},
 		{ID: "large-floor", Why: "a floor that counts", Shapes: hashes(16, 4, 300, 6), Change: set("renormalise_floor", 0.3)},
 		{ID: "large", Why: "logits of 90: e^z is beyond fp32", Shapes: hashes(16, 4, 300, 6), Change: uniform(20, 120)},
@@ -95,7 +96,7 @@ var hash = bench.Family{
 			ID:     "contiguous",
 			Why:    "a sliced buffer and the same rows without gaps",
 			Shapes: hashes(16, 4, 300, 7),
-			Change: all(set("scoring_func", "softmax"), set("renormalise", false)),
+			Change: bench.Set(bench.Attrs{"scoring_func": "softmax", "renormalise": false}),
 			Layout: map[string]bench.Layout{"logits": {Gap: 8, Tail: 40}},
 			Relate: inPieces(bench.Contiguous),
 		},
@@ -103,7 +104,7 @@ var hash = bench.Family{
 			ID:     "captured",
 			Why:    "a graph captured with other tokens",
 			Shapes: hashes(16, 4, 300, 3, 6),
-			Change: captured("token_ids", func(_ int, v float64) float64 { return float64(int(v+11) % 300) }),
+			Change: bench.CapturedWith("token_ids", func(_ int, v float64) float64 { return float64(int(v+11) % 300) }),
 		},
 		{ID: "alone", Why: "a batch and every token alone", Shapes: hashes(16, 4, 300, 7), Relate: inPieces(bench.Alone)},
 		{
@@ -118,7 +119,7 @@ var hash = bench.Family{
 func hashes(e, k, vocabulary int, t ...int) []bench.Shape {
 	var out []bench.Shape
 	for _, n := range t {
-		out = append(out, bench.S(slug("e%d-k%d-v%d-t%d", e, k, vocabulary, n), map[string]int{
+		out = append(out, bench.S(fmt.Sprintf("e%d-k%d-v%d-t%d", e, k, vocabulary, n), map[string]int{
 			"tokens": n, "experts": e, "k": k, "vocabulary": vocabulary,
 		}))
 	}
@@ -221,7 +222,7 @@ func sortedIDs(ids []float64, tokens, k int) []float64 {
 	out := []float64{}
 	for t := range tokens {
 		row := append([]float64(nil), ids[t*k:(t+1)*k]...)
-		sortFloats(row)
+		slices.Sort(row)
 		out = append(out, row...)
 	}
 	return out

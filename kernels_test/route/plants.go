@@ -1,198 +1,276 @@
 package route
 
 import (
+	"math"
+	"slices"
+	"strings"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-func planted(op, name, effect, origin, class string, k bench.Kernel) bench.Plant {
+var (
+	onGate    = []string{opGate}
+	onHash    = []string{opHash}
+	onCombine = []string{opCombine}
+)
+
+// plants lists the faults: the catalogue's, and this package's own in each operator, its call and in memory.
+func plants() []bench.Plant {
+	r5 := bench.With(correctRouter(), biasInWeights, groupsUnbiased)
+	return slices.Concat([]bench.Plant{
+		bench.RowPlant(faults.R1, onGate, before(factorTwice)),
+		bench.RowPlant(faults.R2, onCombine, before(shared(func(v, f float64) float64 { return v / f }))),
+		bench.RowPlant(faults.R3, onGate, before(func(c *bench.Call) {
+			if !c.Attrs.Flag("renormalise") {
+				c.Attrs["routed_scaling"] = 1.0
+			}
+		})),
+		bench.RowPlant(faults.R5, onGate, bench.Always("faulty", map[string]bench.Kernel{opGate: r5.run})),
+	}, gatePlants(), combinePlants(), callPlants(), replyPlants(), memoryPlants())
+}
+
+// before is the contract's own candidate, which sees an edited call.
+func before(edit func(c *bench.Call)) bench.Builder { return bench.Builder(built).Before(edit) }
+
+// fault is a plant of one faulty kernel, the same under every contract.
+func fault(op, name, effect, origin, class string, k bench.Kernel) bench.Plant {
 	return bench.Plant{
-		Name:   name,
-		Effect: effect,
-		Origin: origin,
-		Class:  class,
-		On:     []string{op},
-		Build: func(string) (bench.Candidate, error) {
-			return bench.FromKernel("faulty", op, k), nil
-		},
+		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
+		Build: bench.Always(name, map[string]bench.Kernel{op: k}),
 	}
 }
 
-func gatePlant(name, effect, origin, class string, o gateOptions) bench.Plant {
-	return planted(opGate, name, effect, origin, class, gateWith(bench.Sequential, o))
+// called is the contract's own candidate, called wrongly.
+func called(op, name, effect, origin, class string, edit func(c *bench.Call)) bench.Plant {
+	return bench.Plant{
+		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op}, Build: before(edit),
+	}
 }
 
-func hashPlant(name, effect, origin, class string, o hashOptions) bench.Plant {
-	return planted(opHash, name, effect, origin, class, hashWith(bench.Sequential, o))
+// wrote is the contract's own candidate, whose outputs or caller's memory are edited.
+func wrote(op, name, effect, origin, class string, edit func(c bench.Call, r *bench.Reply)) bench.Plant {
+	return bench.Plant{
+		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
+		Build: bench.Builder(built).After(edit),
+	}
 }
 
-func combinePlant(name, effect, origin, class string, o combineOptions) bench.Plant {
-	return planted(opCombine, name, effect, origin, class, combineWith(o))
-}
-
-// row is a plant of the catalogue.
-func row(id, op string, k bench.Kernel) bench.Plant {
-	r, err := faults.ByRow(id)
-	if err != nil {
-		return bench.Plant{
-			Name:   "unknown-row-" + id,
-			Effect: err.Error(),
-			On:     []string{op},
-			Build:  func(string) (bench.Candidate, error) { return nil, err },
+// callPlants are correct kernels that are called wrongly.
+func callPlants() []bench.Plant {
+	number := func(attr string, v float64) func(c *bench.Call) {
+		return bench.Mistaken(attr, func(float64) float64 { return v })
+	}
+	says := func(attr string, v any) func(c *bench.Call) { return func(c *bench.Call) { c.Attrs[attr] = v } }
+	inverted := bench.Mistaken("routed_scaling", func(f float64) float64 { return 1 / f })
+	slots := func(f func(c *bench.Call, i, row int) int) func(c *bench.Call) {
+		return func(c *bench.Call) {
+			bench.Misread("src2dst", func(i int, row float64) float64 { return float64(f(c, i, int(row))) })(c)
 		}
 	}
-	p := planted(op, r.Slug, r.Effect, r.Origin, r.Class, k)
-	p.Row = id
-	return p
-}
-
-// declared limits a plant to contracts.
-func declared(p bench.Plant, contracts ...string) bench.Plant {
-	p.Declared = contracts
-	return p
-}
-
-func plants() []bench.Plant {
+	rowsOf := func(c *bench.Call) int { return c.Views["expert_out"].Shape[0] }
 	out := []bench.Plant{
-		row("R1", opGate, gateWith(bench.Sequential, gateOptions{twice: true})),
-		row("R2", opCombine, combineWith(combineOptions{sharedDivided: true})),
-		row("R3", opGate, gateWith(bench.Sequential, gateOptions{scalingRenormalised: true})),
-		row("R5", opGate, gateWith(bench.Sequential, gateOptions{biasInWeights: true, groupsUnbiased: true})),
-
-		gatePlant("gate-scaling-missing", "the routed scaling factor is not applied",
-			"factor left to a kernel that does not know it", "scale", gateOptions{noScaling: true}),
-		gatePlant("gate-scaling-inverted", "the weights are divided by the factor", "a reciprocal factor", "scale",
-			gateOptions{inverted: true}),
-		gatePlant("gate-renormalised-always", "weights are renormalised although the flag is off",
-			"a reference that always does", "scale", gateOptions{
-				alwaysRenormalise: true,
+		called(opGate, "gate-scaling-missing", "the routed scaling factor is not applied",
+			"factor left to a kernel that does not know it", "scale", number("routed_scaling", 1)),
+		called(opGate, "gate-scaling-inverted", "the weights are divided by the factor", "a reciprocal factor", "scale",
+			inverted),
+		called(opGate, "gate-renormalised-always", "weights are renormalised although the flag is off",
+			"a reference that always does", "scale", says("renormalise", true)),
+		called(opGate, "gate-renormalised-never", "weights are not renormalised", "flag ignored", "scale",
+			says("renormalise", false)),
+		called(opGate, "gate-bias-ignored", "scores alone choose", "correction bias not passed", "selection",
+			bench.Lost("bias")),
+		called(opGate, "gate-groups-ignored", "every group stays", "an ungrouped kernel", "selection", number("n_group", 1)),
+		called(opGate, "gate-one-group-more", "one group too many stays", "an inclusive bound", "selection",
+			func(c *bench.Call) {
+				c.Attrs["topk_group"] = min(c.Attrs.Num("topk_group")+1, c.Attrs.Num("n_group"))
 			}),
-		gatePlant("gate-renormalised-never", "weights are not renormalised", "flag ignored", "scale",
-			gateOptions{neverRenormalise: true}),
-		gatePlant("gate-renormalised-over-all", "the sum runs over all experts", "sum before the choice", "scale",
-			gateOptions{overAll: true}),
-		gatePlant("gate-renormalised-but-last", "the sum leaves the last chosen expert out", "a sum over k-1 lanes", "scale",
-			gateOptions{oneLess: true}),
-		gatePlant("gate-floor-missing", "no floor under the sum", "sgl-project/sglang#34459", "eps",
-			gateOptions{noFloor: true}),
-		gatePlant("gate-bias-ignored", "scores alone choose", "correction bias not passed", "selection",
-			gateOptions{noBias: true}),
-		gatePlant("gate-bias-in-weights", "the bias stays in the weights", "flashinfer-ai/flashinfer#2575", "selection",
-			gateOptions{biasInWeights: true}),
-		gatePlant("gate-bias-on-logits", "the bias is added to the logits for the choice", "bias before the activation",
-			"selection", gateOptions{biasOnLogits: true}),
-		gatePlant("gate-groups-ignored", "every group stays", "an ungrouped kernel", "selection",
-			gateOptions{noGroups: true}),
-		gatePlant("gate-groups-by-best", "groups with a bias are ranked by their best expert alone", "the rule without bias",
-			"selection", gateOptions{groupsByBest: true}),
-		gatePlant("gate-groups-by-sum", "groups without a bias are ranked by two experts", "the rule with bias", "selection",
-			gateOptions{groupsBySum: true}),
-		gatePlant("gate-groups-unbiased", "groups are ranked without the bias", "flashinfer-ai/flashinfer#2575", "selection",
-			gateOptions{groupsUnbiased: true}),
-		gatePlant("gate-one-group-more", "one group too many stays", "an inclusive bound", "selection",
-			gateOptions{oneGroupMore: true}),
-		gatePlant("gate-masked-with-zero", "experts of dropped groups compete with a score of 0",
-			"masked_fill(0) in place of -inf", "selection", gateOptions{zeroMask: true}),
-		gatePlant("gate-worst-of-k", "the k-th expert is the next best", "an off-by-one in the last round", "selection",
-			gateOptions{worst: true}),
-		gatePlant("gate-padded-experts", "experts that pad the row to a vector take part with a logit of 0",
-			"flashinfer-ai/flashinfer#2575", "selection", gateOptions{paddedExperts: true}),
-		gatePlant("gate-ids-repeated", "two experts of equal score are one expert twice", "selection by value", "selection",
-			gateOptions{repeated: true}),
-		declared(gatePlant("gate-ties-to-higher", "ties go to the higher expert", "another order of comparison", "selection",
-			gateOptions{higherTies: true}), "lowest-index"),
-		declared(gatePlant("gate-ties-by-lane", "ties go to the lower lane of a warp, where expert e lies in lane e mod 32",
-			"a reduction over lanes that compares no indices", "selection", gateOptions{laneTies: true}), "lowest-index"),
-		gatePlant("gate-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate",
-			gateOptions{scoring: "sigmoid"}),
-		gatePlant("gate-softmax", "scores are softmax whatever is declared", "a routing mode left at its default", "gate",
-			gateOptions{scoring: "softmax"}),
-		gatePlant("gate-naive-softplus", "ln(1+e^z) is computed as written", "sgl-project/sglang#34459", "gate",
-			gateOptions{naiveSoftplus: true}),
-		gatePlant("gate-no-root", "softplus without its root", "an activation named alike", "gate",
-			gateOptions{noRoot: true}),
-		gatePlant("gate-bf16-scores", "scores are rounded to bf16", "NVIDIA-NeMo/Automodel#2201", "gate",
-			gateOptions{bf16Scores: true}),
-		gatePlant("gate-misaligned", "ids are sorted and their weights are not", "a sort of keys without values", "layout",
-			gateOptions{misaligned: true}),
-		gatePlant("gate-wild-nan", "a token with a NaN gets ids of -1", "an argmax that finds nothing", "selection",
-			gateOptions{wildNaN: true}),
-		gatePlant("gate-nan-spreads", "tokens after one with a NaN get NaN", "a reduction over the block", "batch",
-			gateOptions{neighboursNaN: true}),
-		gatePlant("gate-padding-routed", "padding tokens are routed", "num_token_non_padded ignored", "unread-memory",
-			gateOptions{noPadding: true}),
+		called(opGate, "gate-softmax", "scores are softmax whatever is declared", "a routing mode left at its default",
+			"gate", says("scoring_func", "softmax")),
+		called(opGate, "gate-padding-routed", "padding tokens are routed", "num_token_non_padded ignored", "unread-memory",
+			bench.Lost("num_token_non_padded")),
 
-		hashPlant("hash-by-index", "the table is read by the token's place", "token ids lost in a scatter", "selection",
-			hashOptions{byIndex: true}),
-		hashPlant("hash-next-row", "the table is read one row further", "ids counted from 1", "selection",
-			hashOptions{nextRow: true}),
-		hashPlant("hash-16-bit", "token ids are cut to 16 bits", "ids stored in 16 bits", "selection",
-			hashOptions{shortID: true}),
-		hashPlant("hash-transposed", "the table is read transposed", "a table stored [K, V]", "selection",
-			hashOptions{transposed: true}),
-		hashPlant("hash-chooses", "the best experts are chosen as in a learned gate", "hash layers taken for others",
-			"selection", hashOptions{chooses: true}),
-		hashPlant("hash-uniform", "all experts weigh alike", "scores not computed in hash layers", "gate",
-			hashOptions{uniform: true}),
-		hashPlant("hash-misaligned", "weights are one slot off", "weights of another order", "layout",
-			hashOptions{misaligned: true}),
-		hashPlant("hash-repeated", "the last expert is the first again", "a row read one short", "selection",
-			hashOptions{firstRepeated: true}),
-		hashPlant("hash-scaling-missing", "the factor is not applied", "a fused kernel without factor", "scale", hashOptions{
-			gate: gateOptions{noScaling: true},
-		}),
-		hashPlant("hash-scaling-twice", "the factor is applied twice", "factor in kernel and layer", "scale", hashOptions{
-			gate: gateOptions{twice: true},
-		}),
-		hashPlant("hash-renormalised-always", "weights are renormalised although the flag is off", "flag ignored", "scale",
-			hashOptions{
-				gate: gateOptions{alwaysRenormalise: true},
-			}),
-		hashPlant("hash-floor-missing", "no floor under the sum", "sgl-project/sglang#34459", "eps", hashOptions{
-			gate: gateOptions{noFloor: true},
-		}),
-		hashPlant("hash-naive-softplus", "ln(1+e^z) is computed as written", "sgl-project/sglang#34459", "gate", hashOptions{
-			gate: gateOptions{naiveSoftplus: true},
-		}),
-		hashPlant("hash-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate",
-			hashOptions{
-				gate: gateOptions{scoring: "sigmoid"},
-			}),
-
-		combinePlant("combine-shared-scaled", "the factor multiplies the shared expert too", "factor on the whole output",
-			"scale", combineOptions{sharedScaled: true}),
-		combinePlant("combine-shared-missing", "the shared expert is not added", "shared expert lost in a fusion", "scale",
-			combineOptions{noShared: true}),
-		combinePlant("combine-shared-twice", "the shared expert is added twice", "added by layer and kernel", "scale",
-			combineOptions{sharedTwice: true}),
-		combinePlant("combine-factor-twice", "the factor is applied twice", "vllm-project/vllm#45037", "scale",
-			combineOptions{twice: true}),
-		combinePlant("combine-factor-missing", "the factor is not applied", "factor left to the gate", "scale",
-			combineOptions{noFactor: true}),
-		combinePlant("combine-factor-inverted", "the routed sum is divided by the factor", "a reciprocal factor", "scale",
-			combineOptions{inverted: true}),
-		combinePlant("combine-weights-squared", "weights are applied twice", "weights before and after the last product",
-			"scale", combineOptions{weightSquared: true}),
-		combinePlant("combine-weights-missing", "weights are not applied", "weights left to another kernel", "scale",
-			combineOptions{noWeights: true}),
-		combinePlant("combine-renormalised", "weights are divided by the sum of those here", "renormalised on each rank",
-			"scale", combineOptions{renormalised: true}),
-		combinePlant("combine-missing-is-row-0", "a slot without row reads row 0", "-1 clamped to 0", "unread-memory",
-			combineOptions{missingAsRowZero: true}),
-		combinePlant("combine-missing-is-last", "a slot without row reads the last row", "-1 as an index from the end",
-			"unread-memory", combineOptions{missingAsLast: true}),
-		combinePlant("combine-rows-in-order", "rows are taken in order of tokens and slots", "src2dst ignored", "layout",
-			combineOptions{identity: true}),
-		combinePlant("combine-next-row", "every slot reads the row after its own", "offsets without the first", "layout",
-			combineOptions{shifted: true}),
-		combinePlant("combine-misaligned", "weights are one slot off", "weights of another order", "layout",
-			combineOptions{misaligned: true}),
-		combinePlant("combine-last-slot-lost", "the last slot is left out", "a loop over k-1", "tile",
-			combineOptions{lastSlotLost: true}),
-		declared(combinePlant("combine-narrow-sum", "the sum is kept in bf16", "an accumulator of the output's dtype",
-			"accumulation", combineOptions{narrow: true}), "fp32"),
-		declared(combinePlant("combine-terms-bf16", "every product is rounded to bf16", "weighted outputs stored in bf16",
-			"accumulation", combineOptions{roundedTerms: true}), "fp32"),
+		called(opHash, "hash-by-index", "the table is read by the token's place", "token ids lost in a scatter",
+			"selection", bench.Misread("token_ids", func(t int, _ float64) float64 { return float64(t) })),
+		called(opHash, "hash-next-row", "the table is read one row further", "ids counted from 1", "selection",
+			bench.Rearranged("tid2eid", func(i int, shape []int) int { return (i + shape[1]) % (shape[0] * shape[1]) })),
+		called(opHash, "hash-16-bit", "token ids are cut to 16 bits", "ids stored in 16 bits", "selection",
+			bench.Misread("token_ids", func(_ int, id float64) float64 { return float64(uint16(int(id))) })),
+		called(opHash, "hash-transposed", "the table is read transposed", "a table stored [K, V]", "selection",
+			bench.Rearranged("tid2eid", func(i int, shape []int) int { return i%shape[1]*shape[0] + i/shape[1] })),
+		called(opHash, "hash-repeated", "the last expert is the first again", "a row read one short", "selection",
+			bench.Rearranged("tid2eid", func(i int, shape []int) int {
+				if k := shape[1]; i%k == k-1 {
+					return i - i%k
+				}
+				return i
+			})),
+		called(opHash, "hash-scaling-missing", "the factor is not applied", "a fused kernel without factor", "scale",
+			number("routed_scaling", 1)),
+		called(opHash, "hash-scaling-twice", "the factor is applied twice", "factor in kernel and layer", "scale",
+			factorTwice),
+		called(opHash, "hash-renormalised-always", "weights are renormalised although the flag is off", "flag ignored",
+			"scale", says("renormalise", true)),
+		called(opCombine, "combine-shared-scaled", "the factor multiplies the shared expert too",
+			"factor on the whole output", "scale", shared(func(v, f float64) float64 { return v * f })),
+		called(opCombine, "combine-shared-missing", "the shared expert is not added", "shared expert lost in a fusion",
+			"scale", bench.Lost("shared_out")),
+		called(opCombine, "combine-shared-twice", "the shared expert is added twice", "added by layer and kernel", "scale",
+			shared(func(v, _ float64) float64 { return 2 * v })),
+		called(opCombine, "combine-factor-twice", "the factor is applied twice", "vllm-project/vllm#45037", "scale",
+			factorTwice),
+		called(opCombine, "combine-factor-missing", "the factor is not applied", "factor left to the gate", "scale",
+			number("routed_scaling", 1)),
+		called(opCombine, "combine-factor-inverted", "the routed sum is divided by the factor", "a reciprocal factor",
+			"scale", inverted),
+		called(opCombine, "combine-weights-squared", "weights are applied twice",
+			"weights before and after the last product", "scale",
+			bench.Misread("topk_weights", func(_ int, w float64) float64 { return w * w })),
+		called(opCombine, "combine-weights-missing", "weights are not applied", "weights left to another kernel", "scale",
+			bench.Misread("topk_weights", func(int, float64) float64 { return 1 })),
+		called(opCombine, "combine-missing-is-row-0", "a slot without row reads row 0", "-1 clamped to 0", "unread-memory",
+			slots(func(_ *bench.Call, _, row int) int { return max(row, 0) })),
+		called(opCombine, "combine-missing-is-last", "a slot without row reads the last row",
+			"-1 as an index from the end", "unread-memory", slots(func(c *bench.Call, _, row int) int {
+				return (row + rowsOf(c)) % rowsOf(c)
+			})),
+		called(opCombine, "combine-rows-in-order", "rows are taken in order of tokens and slots", "src2dst ignored",
+			"layout", slots(func(_ *bench.Call, i, _ int) int { return i })),
+		called(opCombine, "combine-next-row", "every slot reads the row after its own", "offsets without the first",
+			"layout", slots(func(c *bench.Call, _, row int) int {
+				if row < 0 {
+					return row
+				}
+				return (row + 1) % rowsOf(c)
+			})),
+		called(opCombine, "combine-misaligned", "weights are one slot off", "weights of another order", "layout",
+			bench.Rearranged("topk_weights", func(i int, shape []int) int { return i - i%shape[1] + (i+1)%shape[1] })),
+		called(opCombine, "combine-last-slot-lost", "the last slot is left out", "a loop over k-1", "tile",
+			slots(func(c *bench.Call, i, row int) int {
+				if k := c.Views["src2dst"].Shape[1]; k > 1 && i%k == k-1 {
+					return -1
+				}
+				return row
+			})),
 	}
-	return append(out, memoryPlants()...)
+	for _, of := range [][2]string{{opGate, "gate"}, {opHash, "hash"}} {
+		op, prefix := of[0], of[1]
+		out = append(out,
+			called(op, prefix+"-floor-missing", "no floor under the sum", "sgl-project/sglang#34459", "eps",
+				number("renormalise_floor", 0)),
+			called(op, prefix+"-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate",
+				says("scoring_func", "sigmoid")),
+		)
+	}
+	return out
+}
+
+// factorTwice applies the routed scaling factor twice.
+var factorTwice = bench.Mistaken("routed_scaling", func(f float64) float64 { return f * f })
+
+// shared gives a kernel a function of the shared expert and of the routed scaling factor.
+func shared(of func(v, f float64) float64) func(c *bench.Call) {
+	return func(c *bench.Call) {
+		f := float64(float32(c.Attrs.Num("routed_scaling")))
+		bench.Misread("shared_out", func(_ int, v float64) float64 { return of(v, f) })(c)
+	}
+}
+
+// replyPlants spoil outputs of correct kernels.
+func replyPlants() []bench.Plant {
+	rows := func(f func(c bench.Call, t int, ids, weights []float64)) func(c bench.Call, r *bench.Reply) {
+		return func(c bench.Call, r *bench.Reply) {
+			ids, weights := r.Outputs["topk_ids"].Data, r.Outputs["topk_weights"].Data
+			tokens := c.Views["logits"].Shape[0]
+			for t := range tokens {
+				k := len(ids) / tokens
+				f(c, t, ids[t*k:(t+1)*k], weights[t*k:(t+1)*k])
+			}
+		}
+	}
+	nan := func(c bench.Call, from, until int) bool {
+		v := c.Views["logits"]
+		found := false
+		v.Each(func(i, at int) {
+			t := i / v.Shape[1]
+			found = found || t >= from && t < until && math.IsNaN(c.Storage[v.Storage].Data[at])
+		})
+		return found
+	}
+	return []bench.Plant{
+		wrote(opGate, "gate-misaligned", "ids are sorted and their weights are not", "a sort of keys without values",
+			"layout", rows(func(_ bench.Call, _ int, ids, _ []float64) { slices.Sort(ids) })),
+		wrote(opGate, "gate-wild-nan", "a token with a NaN gets ids of -1", "an argmax that finds nothing", "selection",
+			rows(func(c bench.Call, t int, ids, _ []float64) {
+				for i := range ids {
+					if nan(c, t, t+1) {
+						ids[i] = -1
+					}
+				}
+			})),
+		wrote(opGate, "gate-nan-spreads", "tokens after one with a NaN get NaN", "a reduction over the block", "batch",
+			rows(func(c bench.Call, t int, _, weights []float64) {
+				for i := range weights {
+					if nan(c, 0, t+1) {
+						weights[i] = math.NaN()
+					}
+				}
+			})),
+		wrote(opHash, "hash-uniform", "all experts weigh alike", "scores not computed in hash layers", "gate",
+			rows(func(c bench.Call, _ int, _, weights []float64) {
+				for i := range weights {
+					weights[i] = bench.Round(bench.F32, c.Attrs.Num("routed_scaling")/float64(len(weights)))
+				}
+			})),
+		wrote(opHash, "hash-misaligned", "weights are one slot off", "weights of another order", "layout",
+			rows(func(_ bench.Call, _ int, _, weights []float64) {
+				first := weights[0]
+				copy(weights, weights[1:])
+				weights[len(weights)-1] = first
+			})),
+	}
+}
+
+// memoryPlants are faults of what is read or written.
+func memoryPlants() []bench.Plant {
+	var out []bench.Plant
+	for _, s := range []struct {
+		short, op       string
+		strided, beyond []string
+		over, captured  string
+	}{
+		{"gate", opGate, []string{"logits"}, []string{"logits", "bias"}, "logits", "num_token_non_padded"},
+		{"hash", opHash, []string{"logits", "tid2eid"}, []string{"logits"}, "logits", "token_ids"},
+		{"combine", opCombine, []string{"expert_out", "shared_out"}, []string{"shared_out"}, "shared_out", "src2dst"},
+	} {
+		for _, operand := range s.strided {
+			out = append(out, called(s.op, s.short+"-"+shortly[operand]+"-stride-ignored",
+				"the rows of "+operand+" are taken to lie without gaps", "a view treated as contiguous", "strides",
+				bench.StrideIgnored(operand)))
+		}
+		for _, operand := range s.beyond {
+			out = append(out, called(s.op, s.short+"-reads-past-"+shortly[operand],
+				"a row past "+operand+" enters, times 0", "a last tile masked by a product", "unread-memory",
+				bench.RowsBeyondMasked(operand)))
+		}
+		out = append(out,
+			wrote(s.op, s.short+"-last-tile", "tokens of a last tile that is not full, tile 64, are never written",
+				"grid rounded down", "unwritten", bench.LastTileUnwritten(64)),
+			wrote(s.op, s.short+"-in-place", "the call writes into "+s.over, "scratch in an operand", "input-overwritten",
+				func(c bench.Call, _ *bench.Reply) {
+					bench.Misread(s.over, func(int, float64) float64 { return 0.125 })(&c)
+				}),
+			called(s.op, s.short+"-captured-"+shortly[s.captured],
+				"a replayed graph keeps the "+s.captured+" that it was captured with", "host values baked into a graph",
+				"graph", bench.StaleCapture(s.captured)),
+		)
+	}
+	slices.SortFunc(out, func(a, b bench.Plant) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// shortly are operands in the names of plants.
+var shortly = map[string]string{
+	"num_token_non_padded": "count", "token_ids": "ids", "src2dst": "rows", "logits": "logits", "bias": "bias",
+	"tid2eid": "table", "expert_out": "experts", "shared_out": "shared",
 }

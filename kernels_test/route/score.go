@@ -10,8 +10,6 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-func slug(format string, args ...any) string { return fmt.Sprintf(format, args...) }
-
 // scores are a token's s with the error of fp32 evaluation. A logit of -Inf has an s of exactly 0.
 func scores(logits []float64, scoring string) []numerics.Tracked {
 	a := numerics.FP32()

@@ -17,13 +17,12 @@ func Suite() bench.Suite {
 	}
 }
 
-// built is the candidate that follows a contract to the letter: fp32 from the front, ties to the lower expert.
+// built is the candidate that follows a contract to the letter: fp32 summed left to right, ties to the lower expert.
 func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case "fp32", "lowest-index", "bf16-out":
 		return bench.FromKernels(contract+"-sequential", map[string]bench.Kernel{
-			opGate: gateWith(bench.Sequential, gateOptions{}), opHash: hashWith(bench.Sequential, hashOptions{}),
-			opCombine: combineWith(combineOptions{}),
+			opGate: correctRouter().run, opHash: correctHasher().run, opCombine: correctCombiner().run,
 		}), nil
 	}
 	return nil, fmt.Errorf("no contract of the route suite is called %q; fp32, lowest-index and bf16-out are", contract)

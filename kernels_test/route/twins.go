@@ -2,25 +2,12 @@ package route
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 
-var denseTwin = bench.Twin{Class: "strides", Name: "dense operands", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-	padded := len(p.Layout) > 0
-	p.Layout = map[string]bench.Layout{}
-	return padded
-}}
-
-// fixed sets an attribute that has another value.
-func fixed(class, name, attr string, v any) bench.Twin {
-	return bench.Twin{Class: class, Name: name, Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		old := p.Attrs[attr]
-		p.Attrs[attr] = v
-		return old != v
-	}}
-}
-
 var (
-	factorTwin = fixed("scale", "a routed scaling factor of 1", "routed_scaling", 1.0)
-	floorTwin  = fixed("eps", "no floor", "renormalise_floor", 0.0)
-	gentleTwin = bench.Twin{
+	factorTwin       = bench.Fixed("scale", "a routed scaling factor of 1", bench.Attrs{"routed_scaling": 1.0})
+	floorTwin        = bench.Fixed("eps", "no floor", bench.Attrs{"renormalise_floor": 0.0})
+	renormalisedTwin = bench.Fixed("scale", "renormalised weights", bench.Attrs{"renormalise": true})
+	rawTwin          = bench.Fixed("scale", "weights as they are", bench.Attrs{"renormalise": false})
+	gentleTwin       = bench.Twin{
 		Class: "gate",
 		Name:  "logits between -1 and 1",
 		Apply: func(g bench.Gen, p *bench.Problem) bool {
@@ -41,38 +28,30 @@ var (
 )
 
 var gateTwins = []bench.Twin{
-	denseTwin,
-	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
+	bench.Dense(),
+	bench.Eager(),
 	factorTwin,
 	floorTwin,
-	{Class: "selection", Name: "no bias", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		_, has := p.Operands["bias"]
-		delete(p.Operands, "bias")
-		delete(p.Layout, "bias")
-		return has
-	}},
-	{Class: "selection", Name: "one group", Apply: fixed("", "", "n_group", 1.0).Apply},
+	bench.Lacking("selection", "no bias", "bias"),
+	bench.Fixed("selection", "one group", bench.Attrs{"n_group": 1.0}),
 	{Class: "selection", Name: "scores that are all different", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		n := p.Operands["logits"].Shape[1]
 		p.Change("logits", func(i int, _ float64) float64 { return 3 - 0.0625*float64((i*7+i/n)%n) })
 		return true
 	}},
-	fixed("scale", "renormalised weights", "renormalise", true),
-	fixed("scale", "weights as they are", "renormalise", false),
+	renormalisedTwin,
+	rawTwin,
 	gentleTwin,
 	equalTwin,
 	{Class: "unread-memory", Name: "no padding", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		_, has := p.Operands["num_token_non_padded"]
-		delete(p.Operands, "num_token_non_padded")
-		delete(p.Layout, "num_token_non_padded")
 		p.Unread = nil
-		return has
+		return p.Drop("num_token_non_padded")
 	}},
 }
 
 var hashTwins = []bench.Twin{
-	denseTwin,
-	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
+	bench.Dense(),
+	bench.Eager(),
 	factorTwin,
 	floorTwin,
 	{
@@ -86,15 +65,15 @@ var hashTwins = []bench.Twin{
 			return true
 		},
 	},
-	fixed("scale", "renormalised weights", "renormalise", true),
-	fixed("scale", "weights as they are", "renormalise", false),
+	renormalisedTwin,
+	rawTwin,
 	gentleTwin,
 	equalTwin,
 }
 
 var combineTwins = []bench.Twin{
-	denseTwin,
-	{Class: "graph", Name: "no captured graph", Apply: uncaptured},
+	bench.Dense(),
+	bench.Eager(),
 	factorTwin,
 	{Class: "unread-memory", Name: "every expert here", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		changed := false
@@ -123,30 +102,12 @@ var combineTwins = []bench.Twin{
 		p.Change("expert_out", func(i int, _ float64) float64 { return o.Values[i%c] })
 		return true
 	}},
-	{Class: "scale", Name: "weights of 1", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Change("topk_weights", func(int, float64) float64 { return 1 })
-		return true
-	}},
-	{Class: "layout", Name: "equal weights", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Change("topk_weights", func(int, float64) float64 { return 0.25 })
-		return true
-	}},
-	{Class: "scale", Name: "no shared expert", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		_, has := p.Operands["shared_out"]
-		delete(p.Operands, "shared_out")
-		delete(p.Layout, "shared_out")
-		return has
-	}},
+	bench.Level("scale", "weights of 1", 1, "topk_weights"),
+	bench.Level("layout", "equal weights", 0.25, "topk_weights"),
+	bench.Lacking("scale", "no shared expert", "shared_out"),
 	{Class: "accumulation", Name: "outputs of 1 and weights of 1/4", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		p.Change("topk_weights", func(int, float64) float64 { return 0.25 })
 		p.Change("expert_out", func(int, float64) float64 { return 1 })
 		return true
 	}},
-}
-
-// uncaptured runs a call by itself that replayed a graph.
-func uncaptured(_ bench.Gen, p *bench.Problem) bool {
-	was := p.CaptureWith != nil
-	p.Mode, p.CaptureWith = "", nil
-	return was
 }

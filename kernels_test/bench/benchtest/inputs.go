@@ -56,7 +56,7 @@ func Memory(t *testing.T, s bench.Suite, unread ...string) {
 		}
 		for name := range p.Operands {
 			key, l := fmt.Sprintf("%s %s", c.Family.Op, name), p.Layout[name]
-			padded[key] = padded[key] || l.Lead+l.Gap+l.Inner+l.Tail > 0
+			padded[key] = padded[key] || l.Lead > 0 && l.Tail > 0
 		}
 		for name, is := range p.Unread {
 			key := fmt.Sprintf("%s %s", c.Family.Op, name)
