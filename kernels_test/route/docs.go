@@ -21,8 +21,8 @@ const (
 )
 
 var gateDoc = bench.Doc{
-	Summary: "selects the top_k of E experts by c = s + bias and weights them by s: w_i = f · s_i / (sum of the chosen s + " +
-		"renormalise_floor), or f · s_i. " +
+	Summary: "selects the top_k of E experts by c = s + bias and weights them by s: w_i = f · s_i / (sum of the chosen " +
+		"s + renormalise_floor), or f · s_i. " +
 		"Contracts: fp32, scores in fp32, experts whose c are equal or too close for fp32 to separate are interchangeable; " +
 		"lowest-index, the same, and ties of experts (or groups) with equal logits and bias go to the lower index",
 	Operands: []bench.TensorDoc{

@@ -168,7 +168,9 @@ func gateScenarios() []bench.Scenario {
 			ID:     "ties",
 			Why:    "experts in blocks of equal scores",
 			Shapes: gates(16, 5, 1, 1, 6),
-			Change: bench.All(bench.Without("bias"), each(func(t, e int, _ float64) float64 { return 0.25 * float64((e+t)/3%4) })),
+			Change: bench.All(bench.Without("bias"), each(func(t, e int, _ float64) float64 {
+				return 0.25 * float64((e+t)/3%4)
+			})),
 		},
 		{
 			ID:     "all-equal",
