@@ -15,48 +15,52 @@ import (
 	"github.com/assay-suite/assay/internal/golden"
 )
 
-// TestGolden keeps the golden of nano-v4: its keys are the cells of the full plan, and with -update it is
-// recorded anew where the model moved. (That its values hold is TestMainJob's claim.)
+// TestGolden keeps the goldens of the fp32 models: their keys are the cells of the plan, and with -update they are
+// recorded anew where the model moved. (That their values hold is TestMainJob's claim, and TestNanoFlash's.)
 func TestGolden(t *testing.T) {
-	family := familyOf("nano-v4")
-	plan, err := recall.NewPlan(recall.Full, 0)
-	require.NoError(t, err)
-	ids := []string{recall.HeaderID}
-	for _, c := range plan.Cells {
-		ids = append(ids, c.ID)
-	}
-	if golden.Updating() {
-		record(t, family, embeddedJob(t, recall.Full))
-	}
-	golden.Orphans(t, family, ids)
-	g, err := readGolden(familyOf("nano-v4"))
-	require.NoError(t, err)
-	require.NotNil(t, g, "goldens/%s.json is missing", family)
-	for _, c := range plan.Cells {
-		if _, ok := g.Cells[c.ID]; !ok {
-			t.Errorf("golden %s lacks the cell %s: run go test ./fidelity -run '^TestGolden$' -update", family, c.ID)
-		}
+	for _, model := range []string{"nano-v4", "nano-flash"} {
+		t.Run(model, func(t *testing.T) {
+			family, budget := familyOf(model), budgetOfGolden(model)
+			plan, err := recall.NewPlan(budget, 0)
+			require.NoError(t, err)
+			ids := []string{recall.HeaderID}
+			for _, c := range plan.Cells {
+				ids = append(ids, c.ID)
+			}
+			if golden.Updating() {
+				record(t, model, embeddedJob(t, model, budget))
+			}
+			golden.Orphans(t, family, ids)
+			g, err := readGolden(family)
+			require.NoError(t, err)
+			require.NotNil(t, g, "goldens/%s.json is missing", family)
+			for _, c := range plan.Cells {
+				if _, ok := g.Cells[c.ID]; !ok {
+					t.Errorf("golden %s lacks the cell %s: run go test ./fidelity -run '^TestGolden$' -update", family, c.ID)
+				}
+			}
+		})
 	}
 }
 
 // record runs a job and writes its golden, unless the one on disk holds.
-func record(t *testing.T, family string, j session.Job) {
+func record(t *testing.T, model string, j session.Job) {
 	t.Helper()
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
 	if g := d.Judgement.Golden; g != nil && g.Margins == recall.Held && len(g.Unpaired)+len(g.Missing) == 0 {
 		return
 	}
-	write(t, family, "nano-v4", d.Plan, d.Observations)
+	write(t, familyOf(model), model, d.Plan, d.Observations)
 }
 
 // write makes a golden of one run of a shipped model, whose engine repeats itself to the bit.
 func write(t *testing.T, family, model string, p recall.Plan, obs []recall.Observation) {
 	t.Helper()
 	cases, _, err := recall.Bless(p.Only(wholePlan), [][]recall.Observation{obs}, recall.Blessing{
-		Reason: "what the shipped weights answer under the float64 operators", Exact: true,
+		Reason: "what the shipped weights answer", Exact: true,
 		Server: recall.Server{Kind: "embedded"},
-		Source: "float64 engine: TestRepeats wants two runs equal to the bit",
+		Source: "rows do not depend on their neighbours: TestRepeats wants two runs equal to the bit",
 	})
 	require.NoError(t, err)
 	name, err := golden.Record(t, family, golden.Doc{Provenance: provenance(t, model), Cases: cases})
@@ -64,14 +68,17 @@ func write(t *testing.T, family, model string, p recall.Plan, obs []recall.Obser
 	t.Logf("golden %s recorded", name)
 }
 
-// familyOf is the golden of a shipped model under the shipped haystack: of the fp32 model for every budget, of its
-// twins for the standard one.
+// familyOf is the golden of a shipped model under the shipped haystack.
 func familyOf(model string) string {
-	b := recall.Standard
+	return recall.GoldenFamily(model, "opticks", budgetOfGolden(model))
+}
+
+// budgetOfGolden is what a shipped model's golden holds: nano-v4's every budget, the others' the standard one.
+func budgetOfGolden(model string) recall.Budget {
 	if model == "nano-v4" {
-		b = recall.Full
+		return recall.Full
 	}
-	return recall.GoldenFamily(model, "opticks", b)
+	return recall.Standard
 }
 
 func provenance(t testing.TB, folder string) golden.Provenance {
@@ -79,7 +86,7 @@ func provenance(t testing.TB, folder string) golden.Provenance {
 	return golden.Provenance{
 		Generator: "session.Job on internal/server over internal/nano",
 		Seed:      "needle: PCG by FNV-1a of seed 0 and case ID",
-		Source:    "fixtures/" + folder + " under the float64 oracles; haystack opticks " + haystack(t).SHA256[:16],
+		Source:    "fixtures/" + folder + ", which internal/nano holds to HF; haystack opticks " + haystack(t).SHA256[:16],
 		Model:     "sha256:" + fingerprint(t, folder),
 		Profile:   "opticks",
 	}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { suite.Main(m) }
 // plain go test it is the smoke slice of the same job, against the same golden.
 func TestMainJob(t *testing.T) {
 	isJob := suite.Job(t)
-	j := embeddedJob(t, recall.Smoke)
+	j := embeddedJob(t, embeddedModel(), recall.Smoke)
 	j.Dir = runDir(t, isJob)
 	if testing.Short() {
 		j.Keep = func(c recall.Cell) bool { return c.Tokens <= 128 }
@@ -60,16 +60,22 @@ func past() *session.Past {
 	return p
 }
 
-// embeddedJob is the main job on nano-v4 behind the real server, in this process.
-func embeddedJob(t testing.TB, b recall.Budget) session.Job {
+// embeddedModel is the model of the main job, ASSAY_MODEL_EMBEDDED.
+func embeddedModel() string {
+	name, _ := suite.Value("ASSAY_MODEL_EMBEDDED")
+	return name
+}
+
+// embeddedJob is the main job on a shipped model behind the real server, in this process.
+func embeddedJob(t testing.TB, model string, b recall.Budget) session.Job {
 	t.Helper()
-	c, err := endpoint.New(endpoint.Options{BaseURL: serve(t, load(t, "nano-v4"), "nano-v4"), MaxInFlight: 4})
+	c, err := endpoint.New(endpoint.Options{BaseURL: serve(t, load(t, model), model), MaxInFlight: 4})
 	require.NoError(t, err)
 	return session.Job{
-		Title:  "embedded nano-v4 (fp32)",
+		Title:  "embedded " + model + " (fp32)",
 		Hint:   "your own server: OPENAI_BASE_URL=http://host:port go tool mage live",
 		Client: c, Haystack: haystack(t), Budget: b, Parallel: 2, Deterministic: true,
-		Rate:     1500, // tokens a second, the floor that benchmarks of internal/nano hold
+		Rate:     8000, // tokens a second, the floor that benchmarks of internal/nano hold
 		CurlRoot: "http://127.0.0.1:8088",
 		Golden:   readGolden, Record: "go test ./fidelity -run '^TestGolden$' -update",
 		Shown: suite.Shown, Out: t.Output(),

@@ -22,6 +22,10 @@ func Env() []Variable {
 		{"OPENAI_API_KEY", "", "sent as a bearer token, never stored", nil},
 		{"OPENAI_API_BASE", "", "legacy name of OPENAI_BASE_URL, used with a notice", nil},
 		{"ASSAY_MODEL", "first of /v1/models", "the model to ask the endpoint for", nil},
+		{
+			"ASSAY_MODEL_EMBEDDED", "nano-v4", "the model of the main job: nano-v4, or nano-flash with V4-Flash's window and " +
+				"top-k", oneOf("nano-v4", "nano-flash"),
+		},
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},
 		{

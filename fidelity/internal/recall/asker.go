@@ -54,9 +54,12 @@ func (a *Asker) SharePrompts(others ...*Asker) {
 	}
 }
 
-// isNano tells assay's own word-level model, whose vocabulary confuses some words and which prints
-// unknown ones as numbers.
-func isNano(model string) bool { return strings.HasPrefix(Slug(model), "nano-v4") }
+// isNano tells assay's own word-level models, whose vocabulary confuses some words and which print unknown ones as
+// numbers.
+func isNano(model string) bool {
+	slug := Slug(model)
+	return strings.HasPrefix(slug, "nano-v4") || strings.HasPrefix(slug, "nano-flash")
+}
 
 // Run asks every cell of a plan, as Ask does.
 func (a *Asker) Run(ctx context.Context, p Plan) ([]Observation, error) { return a.Ask(ctx, p.Cells) }
