@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"math"
+	"strings"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -62,38 +63,24 @@ func needles(_ bench.Gen, p *bench.Problem) error {
 }
 
 // outliers makes a few channels a hundred times larger than the rest.
-func outliers(_ bench.Gen, p *bench.Problem) error {
-	p.Change("x", func(i int, v float64) float64 {
-		if i%97 == 5 {
-			return v
-		}
-		return v / 128
-	})
-	return nil
-}
+var outliers = bench.Each(func(i int, v float64) float64 {
+	if i%97 == 5 {
+		return v
+	}
+	return v / 128
+}, "x")
 
-// subnormal makes the elements as small as their format has them.
-func subnormal(_ bench.Gen, p *bench.Problem) error {
-	p.Change("x", func(_ int, v float64) float64 { return v * 0x1p-13 })
-	return nil
-}
+// subnormal makes the elements as small as their format has them, tiny takes them down to 1e-30.
+var subnormal, tiny = bench.Times(0x1p-13, "x"), bench.Times(1e-30, "x")
 
 // grid has whole numbers from -2 to 2, most of them 0.
 func grid(g bench.Gen, p *bench.Problem) error {
-	for _, name := range []string{"x", "w"} {
-		p.Change(name, func(int, float64) float64 {
-			if g.IntN(4) > 0 {
-				return 0
-			}
-			return float64(g.IntN(5) - 2)
-		})
-	}
-	return nil
-}
-
-// tiny takes x down to 1e-30.
-func tiny(_ bench.Gen, p *bench.Problem) error {
-	p.Change("x", func(_ int, v float64) float64 { return v * 1e-30 })
+	p.Each(func(int, float64) float64 {
+		if g.IntN(4) > 0 {
+			return 0
+		}
+		return float64(g.IntN(5) - 2)
+	}, "x", "w")
 	return nil
 }
 
@@ -113,18 +100,11 @@ func zeros(_ bench.Gen, p *bench.Problem) error {
 }
 
 // unit makes all fp32 multipliers 1.
-func unit(_ bench.Gen, p *bench.Problem) error {
-	for _, name := range []string{"x_scale", "w_scale"} {
-		p.Change(name, func(int, float64) float64 { return 1 })
-	}
-	return nil
-}
+var unit = bench.Each(func(int, float64) float64 { return 1 }, multiplierNames...)
 
 // wide spreads multipliers over twenty binades.
 func wide(g bench.Gen, p *bench.Problem) error {
-	for _, name := range []string{"x_scale", "w_scale"} {
-		p.Change(name, func(int, float64) float64 { return math.Exp2(-16 + 20*g.Float64()) })
-	}
+	p.Each(func(int, float64) float64 { return math.Exp2(-16 + 20*g.Float64()) }, multiplierNames...)
 	return nil
 }
 
@@ -133,7 +113,7 @@ func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Lay
 	var out []bench.Scenario
 	for _, name := range order {
 		out = append(out, bench.Scenario{
-			ID: "strided-" + slug("%s", hyphens(name)), Why: "the strides and offset of " + name + " are those of a slice of " +
+			ID: "strided-" + hyphens(name), Why: "the strides and offset of " + name + " are those of a slice of " +
 				"a wider buffer",
 			Shapes: []bench.Shape{shape}, Contracts: contracts, Layout: map[string]bench.Layout{name: layouts[name]},
 			Relate: contiguous,
@@ -142,12 +122,4 @@ func strided(shape bench.Shape, contracts []string, layouts map[string]bench.Lay
 	return out
 }
 
-func hyphens(s string) string {
-	b := []byte(s)
-	for i := range b {
-		if b[i] == '_' {
-			b[i] = '-'
-		}
-	}
-	return string(b)
-}
+func hyphens(s string) string { return strings.ReplaceAll(s, "_", "-") }

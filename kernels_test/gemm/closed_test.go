@@ -165,49 +165,6 @@ func TestOneStepIsSeen(t *testing.T) {
 	}
 }
 
-// Every operand MUST be padded somewhere, and every operator that leaves elements unread MUST poison them.
-func TestEveryOperandPadded(t *testing.T) {
-	padded, unread := map[string]bool{}, map[string]bool{}
-	operands := map[string]bool{}
-	for _, c := range gemm.Suite().Cases() {
-		p, err := c.Problem()
-		require.NoError(t, err)
-		for _, text := range c.Family.Undocumented(p) {
-			t.Error(text)
-		}
-		for name := range p.Operands {
-			key := c.Family.Op + " " + name
-			operands[key] = true
-			if l := p.Layout[name]; l.Lead+l.Gap+l.Inner+l.Tail > 0 {
-				padded[key] = true
-			}
-			if hidden := p.Unread[name]; hidden != nil {
-				for i := range p.Operands[name].Values {
-					if hidden(i) {
-						unread[key] = true
-						break
-					}
-				}
-			}
-		}
-	}
-	for key := range operands {
-		if !padded[key] {
-			t.Errorf("%s is never padded", key)
-		}
-	}
-	for _, key := range []string{
-		"batched_mxfp8_gemm x_scale", "batched_mxfp8_gemm w_scale", "nvfp4_gemm x_scale", "nvfp4_gemm w_scale",
-		"grouped_gemm x", "grouped_gemm x_scale",
-		"grouped_nvfp4_gemm x", "grouped_nvfp4_gemm x_scale", "grouped_nvfp4_gemm w_scale", "masked_gemm x",
-		"masked_gemm x_scale",
-	} {
-		if !unread[key] {
-			t.Errorf("%s has no unread elements anywhere", key)
-		}
-	}
-}
-
 // A rejected case MUST be shrunk to one that is rejected for the same operator, whatever dimensions its shape has.
 func TestShrinks(t *testing.T) {
 	for row, id := range map[string]string{

@@ -68,13 +68,10 @@ func fp4(g bench.Gen, k int, lead ...int) bench.Operand {
 
 // scales draws distinct multipliers: fp32 ones that are no powers of two, or powers of two.
 func scales(g bench.Gen, shape ...int) bench.Operand {
-	v := make([]float64, size(shape))
 	if g.Shape.Dim("e8m0") == 1 {
-		for i := range v {
-			v[i] = math.Ldexp(1, -8+g.IntN(7))
-		}
-		return bench.Floats(bench.E8M0, v, shape...)
+		return powers(g, shape...)
 	}
+	v := make([]float64, size(shape))
 	for i := range v {
 		v[i] = math.Exp2(-7 + 5*g.Float64())
 	}

@@ -57,7 +57,7 @@ func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Cas
 			others[i] = make([]float64, size(shape))
 		}
 		for at, part := range exact {
-			y, err := oracle.StoredLinear(part.x.stored, part.w.stored, part.alpha)
+			y, err := oracle.StoredLinear(part.x.stored, part.w.stored, 1)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +109,7 @@ func (part exactPart) bound(c bench.Case, i, j int, y float64, all int) (det, ma
 		code := make([]float64, hi-lo)
 		for t := lo; t < hi; t++ {
 			code[t-lo] = xc[t] * wc[t]
-			p[t] = code[t-lo] * xm[t] * wm[t] * part.alpha
+			p[t] = code[t-lo] * xm[t] * wm[t]
 			sum += math.Abs(p[t])
 			squares += p[t] * p[t]
 			block += p[t]
@@ -119,7 +119,7 @@ func (part exactPart) bound(c bench.Case, i, j int, y float64, all int) (det, ma
 		}
 		blocks += math.Abs(block)
 		if c.Contract.Name == "fp8-hopper" {
-			tensor += c.Contract.Acc.AccBound(code, sumBlock) * xm[lo] * wm[lo] * part.alpha
+			tensor += c.Contract.Acc.AccBound(code, sumBlock) * xm[lo] * wm[lo]
 		}
 	}
 	u := numerics.UFP32
@@ -153,7 +153,7 @@ func (part exactPart) reorder(c bench.Case, seed uint64, n int, members [][]floa
 				x := permuted(part.x.code[i*k+lo:], order)
 				for j := range n {
 					sum := acc.Dot(x, permuted(part.w.code[j*k+lo:], order))
-					s := part.x.mult[i*k+lo] * part.w.mult[j*k+lo] * part.alpha
+					s := part.x.mult[i*k+lo] * part.w.mult[j*k+lo]
 					total[i*n+j] += float32(sum) * float32(s)
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-var exactly = numerics.Contract{Name: "exact"}
+var quantiseExact = numerics.Contract{Name: "exact"}
 
 // recipe is the attributes as a recipe of package format.
 func recipe(p bench.Problem) (format.Recipe, error) {

@@ -19,7 +19,7 @@ func sweep(n, k int, more []any, ms ...int) []bench.Shape {
 const denseClaim = "y MUST be the product of the operands as the contract reads them, within its accumulator in any " +
 	"order, rounded once"
 
-var denseTwins = []bench.Twin{stridesTwin, accumulationTwin}
+var denseTwins = []bench.Twin{bench.Dense(), accumulationTwin}
 
 // depths are sums of growing length, with the reorderings that calibrate the bias gate.
 func depths() []bench.Shape {

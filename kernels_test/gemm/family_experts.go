@@ -26,7 +26,7 @@ var (
 var grouped = bench.Family{
 	Op: opGrouped, Slug: "grouped-gemm", Claim: scaledClaim, Doc: docGrouped, Contracts: scaledContracts,
 	Draw: drawGrouped, Expect: expectScaled(partsGrouped),
-	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, tailTwin, accumulationTwin},
+	Twins: []bench.Twin{bench.Dense(), scaleLayoutTwin, unitScaleTwin, sameExpertTwin, tailTwin, accumulationTwin},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:     "groups",
@@ -90,7 +90,7 @@ var groupedN = bench.Family{
 	Contracts: []numerics.Contract{scaledFP32},
 	Draw:      drawGroupedN, Expect: expectScaled(partsGroupedN),
 	Twins: []bench.Twin{
-		stridesTwin, nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, accumulationTwin,
+		bench.Dense(), nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, sameExpertTwin, accumulationTwin,
 	},
 	Scenarios: append([]bench.Scenario{
 		{
@@ -131,7 +131,9 @@ var groupedN = bench.Family{
 var masked = bench.Family{
 	Op: opMasked, Slug: "masked-gemm", Claim: scaledClaim, Doc: docMasked, Contracts: scaledContracts,
 	Draw: drawMasked, Expect: expectScaled(partsMasked),
-	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, tileTwin, sameExpertTwin, tailTwin, accumulationTwin},
+	Twins: []bench.Twin{
+		bench.Dense(), scaleLayoutTwin, unitScaleTwin, tileTwin, sameExpertTwin, tailTwin, accumulationTwin,
+	},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "few-rows",

@@ -8,7 +8,7 @@ import (
 var mxfp4 = bench.Family{
 	Op: opMXFP4, Slug: "mxfp4-gemm", Claim: scaledClaim, Doc: docMXFP4, Contracts: scaledContracts,
 	Draw: drawMXFP4, Expect: expectScaled(partsMXFP4),
-	Twins: []bench.Twin{stridesTwin, nibbleTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
+	Twins: []bench.Twin{bench.Dense(), nibbleTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:        "rows",
@@ -69,7 +69,7 @@ var mxfp4 = bench.Family{
 var nvfp4 = bench.Family{
 	Op: opNVFP4, Slug: "nvfp4-gemm", Claim: scaledClaim, Doc: docNVFP4, Contracts: []numerics.Contract{scaledFP32},
 	Draw: drawNVFP4, Expect: expectScaled(partsNVFP4),
-	Twins: []bench.Twin{stridesTwin, nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
+	Twins: []bench.Twin{bench.Dense(), nibbleTwin, globalTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "one-row",

@@ -25,9 +25,9 @@ func everyFormat(m, k, group int) []bench.Shape {
 var quantiseFP8 = bench.Family{
 	Op: opQuantFP8, Slug: "quantise-fp8",
 	Claim: "codes and scales MUST be those of the recipe bit for bit", Doc: docQuantFP8,
-	Contracts: []numerics.Contract{exactly},
+	Contracts: []numerics.Contract{quantiseExact},
 	Draw:      drawQuantFP8, Expect: expectQuantFP8,
-	Twins: []bench.Twin{stridesTwin, boundaryTwin, floorTwin, gridTwin},
+	Twins: []bench.Twin{bench.Dense(), boundaryTwin, floorTwin, gridTwin},
 	Scenarios: []bench.Scenario{
 		{
 			ID:  "gaussian",
@@ -100,9 +100,9 @@ var quantiseFP8 = bench.Family{
 var quantiseNV = bench.Family{
 	Op: opQuantNV, Slug: "quantise-nvfp4",
 	Claim: "codes and scales MUST be those of the recipe bit for bit, the scales in tiles whose padding is 0",
-	Doc:   docQuantNV, Contracts: []numerics.Contract{exactly},
+	Doc:   docQuantNV, Contracts: []numerics.Contract{quantiseExact},
 	Draw: drawQuantNV, Expect: expectQuantNV,
-	Twins: []bench.Twin{stridesTwin, nibbleSameTwin, sameBlockTwin, gridTwin},
+	Twins: []bench.Twin{bench.Dense(), nibbleSameTwin, sameBlockTwin, gridTwin},
 	Scenarios: []bench.Scenario{
 		{ID: "rows", Why: "one row, and the edges of tiles of 128 x 4", Shapes: sweep(0, 80, nil, 1, 33, 127, 128, 129)},
 		{

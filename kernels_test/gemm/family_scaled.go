@@ -17,7 +17,7 @@ var (
 var block = bench.Family{
 	Op: opBlock, Slug: "block-fp8-gemm", Claim: scaledClaim, Doc: docBlock, Contracts: scaledContracts,
 	Draw: drawBlock, Expect: expectScaled(partsBlock),
-	Twins: []bench.Twin{stridesTwin, encodingTwin, scaleLayoutTwin, unitScaleTwin, tailTwin, accumulationTwin},
+	Twins: []bench.Twin{bench.Dense(), encodingTwin, scaleLayoutTwin, unitScaleTwin, tailTwin, accumulationTwin},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:        "rows",
@@ -147,7 +147,7 @@ var batched = bench.Family{
 	Op: opBatched, Slug: "batched-mxfp8-gemm", Claim: scaledClaim, Doc: docBatched,
 	Contracts: []numerics.Contract{scaledFP32},
 	Draw:      drawBatched, Expect: expectScaled(partsBatched),
-	Twins: []bench.Twin{stridesTwin, scaleLayoutTwin, unitScaleTwin, accumulationTwin},
+	Twins: []bench.Twin{bench.Dense(), scaleLayoutTwin, unitScaleTwin, accumulationTwin},
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:      "batch",

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -9,119 +10,117 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// fault is a plant before it is one: quirks of loading, a change of the style, or an edit around a correct candidate.
-type fault struct {
-	row, name, effect, origin, class string
-	on, declared                     []string
-	quirks                           quirks
-	style                            func(s *style)
-	quant                            func(s *quantStyle)
-	before                           func(c *bench.Call)
-	after                            func(c bench.Call, r *bench.Reply)
-}
-
-func (f fault) plant() bench.Plant {
-	p := bench.Plant{
-		Name: f.name, Effect: f.effect, Origin: f.origin, Class: f.class, Row: f.row, On: f.on, Declared: f.declared,
-		Build: func(contract string) (bench.Candidate, error) {
-			s, err := styleOf(contract)
-			if err != nil {
-				return nil, err
-			}
-			qs := correctQuant()
-			if f.style != nil {
-				f.style(&s)
-			}
-			if f.quant != nil {
-				f.quant(&qs)
-			}
-			ks := kernels(s, f.quirks, qs)
-			c := bench.FromKernels("faulty", ks)
-			if f.before != nil {
-				c = bench.Before(c, f.before)
-			}
-			if f.after != nil {
-				c = bench.After(c, f.after)
-			}
-			return c, nil
-		},
-	}
-	if f.row != "" {
-		if r, err := faults.ByRow(f.row); err == nil { // suite_test.go checks that every row is there
-			p.Name, p.Effect, p.Origin, p.Class = r.Slug, r.Effect, r.Origin, r.Class
-		}
-	}
-	return p
-}
-
+// plants lists the faults: those of the catalogue, and this package's own in operands, in sums, in memory and in
+// quantisers.
 func plants() []bench.Plant {
-	var out []bench.Plant
-	for _, list := range [][]fault{rowFaults(), ownFaults(), quantFaults()} {
-		for _, f := range list {
-			out = append(out, f.plant())
+	return slices.Concat(catalogued(), operandPlants(), sumPlants(), memoryPlants(), quantiserPlants())
+}
+
+// own is a plant of no row of the catalogue.
+func own(name, effect, class string, on []string, build bench.Builder) bench.Plant {
+	return bench.Plant{
+		Name: name, Effect: effect, Origin: "a fault of this suite", Class: class, On: on, Build: build,
+	}
+}
+
+// multiplying builds products of the contract's own kernel with other steps.
+func multiplying(c change) bench.Builder {
+	return func(contract string) (bench.Candidate, error) {
+		letter, err := following(contract)
+		if err != nil {
+			return nil, err
+		}
+		return bench.FromKernels("faulty", correct(letter, c).kernels(productOps...)), nil
+	}
+}
+
+// quantising builds quantisers with other steps.
+func quantising(changes ...func(q *quantiser)) bench.Builder {
+	return bench.Always("faulty", correctQuantiser(changes...).kernels())
+}
+
+// catalogued are the rows of the catalogue.
+func catalogued() []bench.Plant {
+	narrow := onTensorCore(numerics.HopperFP8(0)) // 13 fraction bits, never promoted
+	return []bench.Plant{
+		bench.RowPlant(faults.Q1, []string{opNVFP4}, bench.Builder(built).After(
+			paddingReaches(func(c bench.Call) bool { return c.Views["x"].Shape[0] <= 32 }))),
+		bench.RowPlant(faults.Q2, []string{opNVFP4}, bench.Builder(built).After(
+			paddingReaches(func(c bench.Call) bool { return c.Phase == "decode" }))),
+		bench.RowPlant(faults.Q3, []string{opGrouped, opGroupedN, opMasked}, multiplying(func(k *kernel) {
+			k.begin = func(expert, n int) int { return expert * n / 128 }
+			k.wTiles = func(all bench.Tensor, e, rows int) (bench.Tensor, int) { return all, e * rows }
+		})),
+		bench.RowPlant(faults.Q5, []string{opBatched}, multiplying(func(k *kernel) {
+			k.xTiles = func(all bench.Tensor, b, rows int) (bench.Tensor, int) { return all, b * rows }
+		})),
+		bench.RowPlant(faults.Q10, []string{opNVFP4}, multiplying(func(k *kernel) {
+			k.global = func(input, weight float32) float32 { return 1 / input * weight }
+		})),
+		bench.RowPlant(faults.Q12, []string{opBlock}, multiplying(func(k *kernel) { k.words = asExponents })),
+		bench.RowPlant(faults.Q13, []string{opQuantFP8}, quantising(func(q *quantiser) { q.exponent = ceilLog2 })),
+		bench.RowPlant(faults.Q21, []string{opQuantFP8}, bench.Builder(built).Before(maximumOfStorage)),
+		bench.RowPlant(faults.A1, []string{opFP8}, multiplying(func(k *kernel) { k.part, k.run = narrow, 0 })),
+		bench.RowPlant(faults.A2, []string{opBlock}, multiplying(func(k *kernel) {
+			k.part, k.run, k.carry = narrow, 32, cutTo(13)
+		})),
+		bench.RowPlant(faults.A4, []string{opDense}, multiplying(func(k *kernel) {
+			k.part = split(tf32, smallPartsCut)
+		})).Under("tf32x3"),
+		bench.RowPlant(faults.R6, []string{opMasked}, multiplying(func(k *kernel) {
+			// one tile of 64 rows for each expert is stored whole: it reaches into the next expert's buffer
+			k.held = func(count, most, expert, experts int) int {
+				if most >= 64 {
+					return count
+				}
+				return min(64, (experts-expert)*most)
+			}
+		})),
+	}
+}
+
+// asExponents reads the bits of fp32 scales [rows, groups] as four exponents a word, as another generation of hardware
+// stores them.
+func asExponents(v []float32, groups int) []float32 {
+	out := make([]float32, len(v))
+	for i := range out {
+		r, g := i/groups, i%groups
+		e := math.Float32bits(v[r*groups+g/4]) >> (8 * (g % 4)) & 0xff
+		if out[i] = float32(math.Ldexp(1, int(e)-127)); e == 0xff {
+			out[i] = float32(math.NaN())
 		}
 	}
 	return out
 }
 
-// rowFaults are the rows of the catalogue.
-func rowFaults() []fault {
-	fast := numerics.HopperFP8(0)
-	return []fault{
-		{
-			row:   "Q1",
-			on:    []string{opNVFP4},
-			after: paddingReaches("x_scale", func(_ bench.Call, m int) bool { return m <= 32 }),
-		},
-		{
-			row:   "Q2",
-			on:    []string{opNVFP4},
-			after: paddingReaches("x_scale", func(c bench.Call, _ int) bool { return c.Phase == "decode" }),
-		},
-		{row: "Q3", on: []string{opGrouped, opGroupedN, opMasked}, quirks: quirks{flatExperts: true}},
-		{row: "Q5", on: []string{opBatched}, quirks: quirks{flatBatch: true}},
-		{row: "Q10", on: []string{opNVFP4}, quirks: quirks{inverse: true}},
-		{row: "Q12", on: []string{opBlock}, quirks: quirks{bitsAsE8M0: true}},
-		{row: "Q13", on: []string{opQuantFP8}, quant: func(s *quantStyle) { s.exponent = ceilLog2 }},
-		{row: "Q21", on: []string{opQuantFP8}, before: maximumOfStorage},
-		{row: "A1", on: []string{opFP8}, style: func(s *style) { s.tensor, s.run = &fast, 0 }},
-		{row: "A2", on: []string{opBlock}, style: func(s *style) {
-			s.tensor, s.run, s.carry = &fast, 32, func(v float32) float32 { return cutTo(v, 13) }
-		}},
-		{row: "A4", on: []string{opDense}, declared: []string{"tf32x3"}, style: func(s *style) { s.cut = true }},
-		{row: "R6", on: []string{opMasked}, quirks: quirks{tile64: true}},
-	}
-}
-
-// cutTo keeps some fraction bits of a value.
-func cutTo(v float32, bits int) float32 {
-	return math.Float32frombits(math.Float32bits(v) &^ (1<<(23-bits) - 1))
-}
-
-// paddingReaches multiplies what fills up the tiles of an operand's scales with zeros and adds it to every row.
-func paddingReaches(operand string, when func(c bench.Call, m int) bool) func(c bench.Call, r *bench.Reply) {
+// paddingReaches multiplies what fills up the tiles of x's scales with zeros and adds it to every row.
+func paddingReaches(when func(c bench.Call) bool) func(c bench.Call, r *bench.Reply) {
 	return func(c bench.Call, r *bench.Reply) {
-		x := c.Views["x"].Shape
-		m, cols := x[0], x[1]/8
-		if !when(c, m) {
+		if !when(c) {
 			return
 		}
-		v := c.Views[operand]
+		m, cols := c.Views["x"].Shape[0], c.Views["x"].Shape[1]/8
 		used := map[int]bool{}
 		for row := range m {
 			for col := range cols {
 				used[format.SwizzledOffset(row, col, cols)] = true
 			}
 		}
-		var sum float64
-		v.Each(func(i, at int) {
-			if !used[i] {
-				sum += 0 * c.Storage[v.Storage].Data[at]
-			}
-		})
-		for i := range r.Outputs["y"].Data {
-			r.Outputs["y"].Data[i] += sum
+		addUnused(c, r, "x_scale", func(i int) bool { return !used[i] })
+	}
+}
+
+// addUnused adds elements of an operand that are nobody's to every output, times 0.
+func addUnused(c bench.Call, r *bench.Reply, operand string, unused func(i int) bool) {
+	v := c.Views[operand]
+	var sum float64
+	v.Each(func(i, at int) {
+		if unused(i) {
+			sum += 0 * c.Storage[v.Storage].Data[at]
 		}
+	})
+	for i := range r.Outputs["y"].Data {
+		r.Outputs["y"].Data[i] += sum
 	}
 }
 
@@ -137,68 +136,33 @@ func maximumOfStorage(c *bench.Call) {
 	c.Attrs["amax_floor"] = top
 }
 
-// quantFaults are those of quantisers.
-func quantFaults() []fault {
-	both, fp, nv := []string{opQuantFP8, opQuantNV}, []string{opQuantFP8}, []string{opQuantNV}
-	own := func(name, effect, class string, on []string, change func(s *quantStyle)) fault {
-		return fault{name: name, effect: effect, origin: "a fault of this suite", class: class, on: on, quant: change}
+// memoryPlants read what is not theirs, ignore a layout, leave rows unwritten, or write into inputs.
+func memoryPlants() []bench.Plant {
+	out := []bench.Plant{
+		own("last-tile-unwritten", "rows of a last tile of 64 that is not full are not written", "unwritten",
+			[]string{opDense, opBF16, opBlock, opMXFP4, opNVFP4}, bench.Builder(built).After(bench.LastTileUnwritten(64))),
+		own("rows-beyond-masked", "the row after the last is read and multiplied by 0", "unread-memory",
+			[]string{opDense, opFP8, opBlock, opMXFP4}, bench.Builder(built).Before(bench.RowsBeyondMasked("x"))),
+		own("input-scaled-in-place", "x is scaled in place", "input-overwritten", []string{opBlock, opMXFP4},
+			bench.Builder(built).After(func(c bench.Call, _ *bench.Reply) {
+				v := c.Views["x"]
+				v.Each(func(_, at int) { c.Storage[v.Storage].Data[at] /= 2 })
+			})),
+		own("padding-rows-multiplied", "rows of padding are read and multiplied by 0", "unread-memory", []string{opGrouped},
+			bench.Builder(built).After(func(c bench.Call, r *bench.Reply) {
+				x, ids := c.Views["x"], c.Views["expert"]
+				expert := make([]float64, ids.Len())
+				ids.Each(func(i, at int) { expert[i] = c.Storage[ids.Storage].Data[at] })
+				addUnused(c, r, "x", func(i int) bool { return expert[i/x.Shape[1]] < 0 })
+			})),
 	}
-	return []fault{
-		own("quantise-reciprocal", "elements are multiplied by the rounded reciprocal of their scale", "encoding", both,
-			func(s *quantStyle) {
-				s.reciprocal = true
-			}),
-		own("quantise-ties-away", "e4m3 ties go away from zero", "encoding", fp, func(s *quantStyle) {
-			s.element = func(v float32) byte { return roundE4M3(v, math.Round) }
-		}),
-		own("quantise-ties-to-zero", "e2m1 ties go to the smaller magnitude", "encoding", nv, func(s *quantStyle) {
-			s.narrow = func(v float32) byte { return tableE2M1(v, func(a, mid float32, _ bool) bool { return a > mid }) }
-		}),
-		own("quantise-truncates", "elements are cut instead of rounded", "encoding", fp, func(s *quantStyle) {
-			s.element = func(v float32) byte { return roundE4M3(v, math.Trunc) }
-		}),
-		own("quantise-sign-of-zero", "a negative value that becomes zero loses its sign", "encoding", both,
-			func(s *quantStyle) {
-				element, narrow := s.element, s.narrow
-				s.element = func(v float32) byte {
-					if c := element(v); c != 0x80 {
-						return c
-					}
-					return 0
-				}
-				s.narrow = func(v float32) byte {
-					if c := narrow(v); c != 8 {
-						return c
-					}
-					return 0
-				}
-			}),
-		own("quantise-no-floor", "the floor of the maximum is missing", "scale", fp,
-			func(s *quantStyle) { s.noFloor = true }),
-		own("quantise-scale-down", "the scale is rounded down to a power of two", "encoding", fp, func(s *quantStyle) {
-			s.floorScale = true
-		}),
-		own("quantise-bf16-first", "values are rounded to bf16 before they are quantised", "encoding", both,
-			func(s *quantStyle) {
-				s.bf16First = true
-			}),
-		own("quantise-row-scale", "one maximum serves all groups of a row", "scale-layout", fp, func(s *quantStyle) {
-			s.rowScale = true
-		}),
-		own("quantise-short-group", "a last group that is short is not written", "unwritten", fp, func(s *quantStyle) {
-			s.lostBlock = true
-		}),
-		own("quantise-no-global", "block scales are made without the global one", "scale", nv, func(s *quantStyle) {
-			s.noTensorScale = true
-		}),
-		own("quantise-linear-scales", "scales are written row by row, not in tiles", "scale-layout", nv, func(s *quantStyle) {
-			s.linearTiles = true
-		}),
-		own("quantise-padding-left", "what fills up the tiles is not cleared", "unwritten", nv, func(s *quantStyle) {
-			s.padsLeft = true
-		}),
-		own("quantise-high-first", "the even element goes to the high nibble", "layout", nv, func(s *quantStyle) {
-			s.highFirst = true
-		}),
+	for _, operand := range []string{"x", "w", "x_scale", "w_scale"} {
+		on := productOps
+		if operand == "x" {
+			on = slices.Concat(productOps, []string{opQuantFP8, opQuantNV})
+		}
+		out = append(out, own("stride-ignored-"+hyphens(operand), "rows of "+operand+" are taken to lie without gaps",
+			"strides", on, bench.Builder(built).Before(bench.StrideIgnored(operand))))
 	}
+	return out
 }

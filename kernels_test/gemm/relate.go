@@ -8,7 +8,7 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// contiguous says the problem with every operand laid out without gaps.
+// contiguous restates the problem with every operand laid out without gaps.
 func contiguous(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	p.Layout = map[string]bench.Layout{}
 	return bench.Relation{Parts: []bench.Problem{p}, Join: only}, nil
@@ -109,7 +109,7 @@ func reversed(first, tiled []string) func(bench.Gen, bench.Problem) (bench.Relat
 	}
 }
 
-// alone says a batch, or the buffers of experts, one at a time.
+// alone runs a batch, or the buffers of experts, one at a time.
 func alone(first ...string) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 		var parts []bench.Problem
@@ -150,20 +150,9 @@ func renumbered(weights ...string) func(bench.Gen, bench.Problem) (bench.Relatio
 	}
 }
 
-// rowsApart quantises each row by itself.
-func rowsApart(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
-	var parts []bench.Problem
-	m := p.In("x").Dim(0)
-	for lo := 0; lo < m; lo += 2 {
-		n := min(2, m-lo)
-		q := p.Clone()
-		q.Layout = map[string]bench.Layout{}
-		take(&q, "x", rowsFrom(lo, n))
-		for name, o := range p.Outputs {
-			o.Shape = append([]int{n}, o.Shape[1:]...)
-			q.Outputs[name] = o
-		}
-		parts = append(parts, q)
-	}
-	return bench.Relation{Parts: parts, Join: joined, Exact: true}, nil
+// rowsApart quantises two rows at a time.
+func rowsApart(g bench.Gen, p bench.Problem) (bench.Relation, error) {
+	r, err := bench.InPieces(map[string]bool{"x": true}, bench.ChunksOf(2))(g, p)
+	r.Exact = true
+	return r, err
 }

@@ -42,22 +42,29 @@ func multipliers(f format.Format, t []float64) []byte {
 	return out
 }
 
-// newFactor puts codes and scales together; scales are row by row of blocks. A block with a tensor scale takes second.
-func newFactor(b format.Block, rows, k int, code, scale []float64, second float64) (factor, error) {
-	raw, err := elements(b.Element, code)
+// newFactor keeps elements and multipliers of a stored operand apart.
+func newFactor(s storage) (factor, error) {
+	b, scale := s.block, s.scale
+	if s.tiled {
+		var err error
+		if scale, err = untiled(b.Scale, scale, s.rows, s.k/b.BlockCols); err != nil {
+			return factor{}, err
+		}
+	}
+	raw, err := elements(b.Element, s.code)
 	if err != nil {
 		return factor{}, err
 	}
-	q := format.Quantised{Rows: rows, Cols: k, Codes: raw, Scales: multipliers(b.Scale, scale)}
+	q := format.Quantised{Rows: s.rows, Cols: s.k, Codes: raw, Scales: multipliers(b.Scale, scale)}
 	if b.TensorScale {
-		q.TensorScale = float32(second)
+		q.TensorScale = float32(s.second)
 	}
 	f := factor{stored: oracle.Stored{Block: b, Quantised: q}, width: b.BlockCols}
 	if f.code, err = format.DecodeBytes(b.Element, raw); err != nil {
 		return factor{}, err
 	}
 	ones := q // a matrix of ones shows the multipliers
-	one := make([]uint32, rows*k)
+	one := make([]uint32, s.rows*s.k)
 	for i := range one {
 		one[i] = b.Element.Encode(1, format.RN, format.Saturate)
 	}
@@ -83,11 +90,28 @@ func untiled(f format.Format, t []float64, rows, cols int) ([]float64, error) {
 	return out, nil
 }
 
-// exactPart is one product of an expectation: row i is row at[i] of the output, and n the expert or batch in words.
+// exactPart is one product of an expectation: its row i is row at[i] of the output.
 type exactPart struct {
-	x, w  factor
-	at    []int
-	alpha float64
+	x, w factor
+	at   []int
+}
+
+// storage is an operand as a call has it: element values and scales, row by row of blocks or in tiles.
+type storage struct {
+	block       format.Block
+	rows, k     int
+	code, scale []float64
+	second      float64 // the tensor scale, for a block that has one
+	tiled       bool
+}
+
+// exactly puts the operands of one product together.
+func exactly(x, w storage, at []int) (part exactPart, err error) {
+	part.at = at
+	if part.x, err = newFactor(x); err == nil {
+		part.w, err = newFactor(w)
+	}
+	return part, err
 }
 
 func rowsFrom(first, n int) []int {
@@ -114,69 +138,51 @@ func squareBlock(p bench.Problem, scale string) format.Block {
 
 func partsBlock(p bench.Problem) ([]exactPart, error) {
 	x, w := p.In("x"), p.In("w")
-	m, n, k := x.Dim(0), w.Dim(0), x.Dim(1)
-	fx, err := newFactor(rowBlock(p, "x_scale"), m, k, x.Data, p.In("x_scale").Data, 0)
-	if err != nil {
-		return nil, err
-	}
-	fw, err := newFactor(squareBlock(p, "w_scale"), n, k, w.Data, p.In("w_scale").Data, 0)
-	return []exactPart{{fx, fw, rowsFrom(0, m), 1}}, err
+	k := x.Dim(1)
+	part, err := exactly(
+		storage{block: rowBlock(p, "x_scale"), rows: x.Dim(0), k: k, code: x.Data, scale: p.In("x_scale").Data},
+		storage{block: squareBlock(p, "w_scale"), rows: w.Dim(0), k: k, code: w.Data, scale: p.In("w_scale").Data},
+		rowsFrom(0, x.Dim(0)))
+	return []exactPart{part}, err
 }
 
 func partsBatched(p bench.Problem) ([]exactPart, error) {
-	x, w := p.In("x"), p.In("w")
+	x, w, sx, sw := p.In("x"), p.In("w"), p.In("x_scale"), p.In("w_scale")
 	m, n, k := x.Dim(1), w.Dim(1), x.Dim(2)
 	var out []exactPart
 	for b := range x.Dim(0) {
-		sx, err := untiled(format.E8M0, p.In("x_scale").Row(b), m, k/32)
+		part, err := exactly(
+			storage{block: format.MXFP8, rows: m, k: k, code: x.Row(b), scale: sx.Row(b), tiled: true},
+			storage{block: format.MXFP8, rows: n, k: k, code: w.Row(b), scale: sw.Row(b), tiled: true},
+			rowsFrom(b*m, m))
 		if err != nil {
 			return nil, err
 		}
-		sw, err := untiled(format.E8M0, p.In("w_scale").Row(b), n, k/32)
-		if err != nil {
-			return nil, err
-		}
-		fx, err := newFactor(format.MXFP8, m, k, x.Row(b), sx, 0)
-		if err != nil {
-			return nil, err
-		}
-		fw, err := newFactor(format.MXFP8, n, k, w.Row(b), sw, 0)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, exactPart{fx, fw, rowsFrom(b*m, m), 1})
+		out = append(out, part)
 	}
 	return out, nil
 }
 
 func partsMXFP4(p bench.Problem) ([]exactPart, error) {
 	x, w := p.In("x"), p.In("w")
-	m, n, k := x.Dim(0), w.Dim(0), x.Dim(1)
-	fx, err := newFactor(format.RowFP8E8M0, m, k, x.Data, p.In("x_scale").Data, 0)
-	if err != nil {
-		return nil, err
-	}
-	fw, err := newFactor(format.MXFP4, n, k, w.Data, p.In("w_scale").Data, 0)
-	return []exactPart{{fx, fw, rowsFrom(0, m), 1}}, err
+	k := x.Dim(1)
+	part, err := exactly(
+		storage{block: format.RowFP8E8M0, rows: x.Dim(0), k: k, code: x.Data, scale: p.In("x_scale").Data},
+		storage{block: format.MXFP4, rows: w.Dim(0), k: k, code: w.Data, scale: p.In("w_scale").Data},
+		rowsFrom(0, x.Dim(0)))
+	return []exactPart{part}, err
 }
 
 func partsNVFP4(p bench.Problem) ([]exactPart, error) {
-	x, w := p.In("x"), p.In("w")
-	m, n, k := x.Dim(0), w.Dim(0), 2*x.Dim(1)
-	sx, err := untiled(format.E4M3FN, p.In("x_scale").Data, m, k/16)
-	if err != nil {
-		return nil, err
+	of := func(name, second string) storage {
+		code := p.In(name)
+		return storage{
+			block: format.NVFP4, rows: code.Dim(0), k: 2 * code.Dim(1), code: code.Data, scale: p.In(name + "_scale").Data,
+			second: p.In(second).Data[0], tiled: true,
+		}
 	}
-	sw, err := untiled(format.E4M3FN, p.In("w_scale").Data, n, k/16)
-	if err != nil {
-		return nil, err
-	}
-	fx, err := newFactor(format.NVFP4, m, k, x.Data, sx, p.In("input_scale").Data[0])
-	if err != nil {
-		return nil, err
-	}
-	fw, err := newFactor(format.NVFP4, n, k, w.Data, sw, p.In("weight_scale_2").Data[0])
-	return []exactPart{{fx, fw, rowsFrom(0, m), 1}}, err
+	part, err := exactly(of("x", "input_scale"), of("w", "weight_scale_2"), rowsFrom(0, p.In("x").Dim(0)))
+	return []exactPart{part}, err
 }
 
 // rowsAt copies rows of a flat matrix.
@@ -186,48 +192,6 @@ func rowsAt(data []float64, width int, at []int) []float64 {
 		out = append(out, data[r*width:(r+1)*width]...)
 	}
 	return out
-}
-
-func partsGrouped(p bench.Problem) ([]exactPart, error) {
-	x, w := p.In("x"), p.In("w")
-	k, n := x.Dim(1), w.Dim(1)
-	var out []exactPart
-	for e, rows := range expertRows(p) {
-		fx, err := newFactor(format.RowFP8, len(rows), k, rowsAt(x.Data, k, rows),
-			rowsAt(p.In("x_scale").Data, up(k, 128), rows), 0)
-		if err != nil {
-			return nil, err
-		}
-		fw, err := newFactor(format.BlockFP8F32, n, k, w.Row(e), p.In("w_scale").Row(e), 0)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, exactPart{fx, fw, rows, 1})
-	}
-	return out, nil
-}
-
-func partsGroupedN(p bench.Problem) ([]exactPart, error) {
-	x, w := p.In("x"), p.In("w")
-	k, n := 2*x.Dim(1), w.Dim(1)
-	var out []exactPart
-	for e, rows := range expertRows(p) {
-		fx, err := newFactor(format.NVFP4, len(rows), k, rowsAt(x.Data, k/2, rows), rowsAt(p.In("x_scale").Data, k/16, rows),
-			1)
-		if err != nil {
-			return nil, err
-		}
-		sw, err := untiled(format.E4M3FN, p.In("w_scale").Row(e), n, k/16)
-		if err != nil {
-			return nil, err
-		}
-		fw, err := newFactor(format.NVFP4, n, k, w.Row(e), sw, p.In("alpha").Data[e])
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, exactPart{fx, fw, rows, 1})
-	}
-	return out, nil
 }
 
 // expertRows lists the rows of each expert.
@@ -241,24 +205,66 @@ func expertRows(p bench.Problem) [][]int {
 	return out
 }
 
-func partsMasked(p bench.Problem) ([]exactPart, error) {
+// blockWeights are the weights of an expert in blocks of 128 x 128.
+func blockWeights(p bench.Problem, e int) storage {
+	w := p.In("w")
+	return storage{
+		block: format.BlockFP8F32, rows: w.Dim(1), k: w.Dim(2), code: w.Row(e), scale: p.In("w_scale").Row(e),
+	}
+}
+
+func partsGrouped(p bench.Problem) ([]exactPart, error) {
+	x, k := p.In("x"), p.In("x").Dim(1)
+	var out []exactPart
+	for e, rows := range expertRows(p) {
+		part, err := exactly(storage{
+			block: format.RowFP8, rows: len(rows), k: k, code: rowsAt(x.Data, k, rows),
+			scale: rowsAt(p.In("x_scale").Data, up(k, 128), rows),
+		}, blockWeights(p, e), rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+func partsGroupedN(p bench.Problem) ([]exactPart, error) {
 	x, w := p.In("x"), p.In("w")
-	most, k, n := x.Dim(1), x.Dim(2), w.Dim(1)
-	groups := up(k, 128)
+	k := 2 * x.Dim(1)
+	var out []exactPart
+	for e, rows := range expertRows(p) {
+		part, err := exactly(storage{
+			block: format.NVFP4, rows: len(rows), k: k, code: rowsAt(x.Data, k/2, rows),
+			scale: rowsAt(p.In("x_scale").Data, k/16, rows), second: 1,
+		}, storage{
+			block: format.NVFP4, rows: w.Dim(1), k: k, code: w.Row(e), scale: p.In("w_scale").Row(e),
+			second: p.In("alpha").Data[e], tiled: true,
+		}, rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+func partsMasked(p bench.Problem) ([]exactPart, error) {
+	x := p.In("x")
+	most, k := x.Dim(1), x.Dim(2)
 	var out []exactPart
 	for e, count := range p.In("masked_m").Ints() {
 		if count < 0 || count > most {
 			return nil, fmt.Errorf("expert %d has %d tokens in a buffer of %d rows", e, count, most)
 		}
-		fx, err := newFactor(format.RowFP8, count, k, x.Row(e)[:count*k], p.In("x_scale").Row(e)[:count*groups], 0)
+		part, err := exactly(storage{
+			block: format.RowFP8, rows: count, k: k, code: x.Row(e)[:count*k],
+			scale: p.In("x_scale").Row(e)[:count*up(k, 128)],
+		}, blockWeights(p, e), rowsFrom(e*most, count))
 		if err != nil {
 			return nil, err
 		}
-		fw, err := newFactor(format.BlockFP8F32, n, k, w.Row(e), p.In("w_scale").Row(e), 0)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, exactPart{fx, fw, rowsFrom(e*most, count), 1})
+		out = append(out, part)
 	}
 	return out, nil
 }

@@ -18,22 +18,6 @@ var (
 	globalNames     = []string{"input_scale", "weight_scale_2", "alpha"}
 )
 
-// set gives every element of an operand one value and tells whether that changed anything.
-func set(p *bench.Problem, name string, v float64) bool {
-	changed := false
-	p.Change(name, func(_ int, old float64) float64 {
-		changed = changed || old != v
-		return v
-	})
-	return changed
-}
-
-var stridesTwin = twin("strides", "dense operands", func(p *bench.Problem) bool {
-	changed := len(p.Layout) > 0
-	p.Layout = map[string]bench.Layout{}
-	return changed
-})
-
 // encodingTwin stores fp32 multipliers as e8m0.
 var encodingTwin = twin("encoding", "scales stored as e8m0", func(p *bench.Problem) bool {
 	changed := false
@@ -47,32 +31,18 @@ var encodingTwin = twin("encoding", "scales stored as e8m0", func(p *bench.Probl
 })
 
 // globalTwin has no factor for a whole operand.
-var globalTwin = twin("scale", "global factors of 1", func(p *bench.Problem) bool {
-	changed := false
-	for _, name := range globalNames {
-		changed = set(p, name, 1) || changed
-	}
-	return changed
-})
+var globalTwin = bench.Level("scale", "global factors of 1", 1, globalNames...)
 
 // scaleLayoutTwin has one multiplier everywhere, in what fills up tiles too.
 var scaleLayoutTwin = twin("scale-layout", "the same scale in every block", func(p *bench.Problem) bool {
-	changed := false
 	for _, name := range multiplierNames {
-		changed = set(p, name, 0.25) || changed
 		delete(p.Unread, name)
 	}
-	return changed
+	return p.Each(func(int, float64) float64 { return 0.25 }, multiplierNames...)
 })
 
 // unitScaleTwin has multipliers of 1.
-var unitScaleTwin = twin("scale", "scales of 1", func(p *bench.Problem) bool {
-	changed := false
-	for _, name := range slices.Concat(multiplierNames, globalNames) {
-		changed = set(p, name, 1) || changed
-	}
-	return changed
-})
+var unitScaleTwin = bench.Level("scale", "scales of 1", 1, slices.Concat(multiplierNames, globalNames)...)
 
 // accumulationTwin has elements of ±1 and multipliers of 1: any accumulator adds them exactly.
 var accumulationTwin = twin("accumulation", "elements of ±1 under scales of 1, whose sums are exact",
@@ -89,9 +59,7 @@ var accumulationTwin = twin("accumulation", "elements of ±1 under scales of 1, 
 				return math.Copysign(1, v)
 			})
 		}
-		for _, name := range slices.Concat(multiplierNames, globalNames) {
-			set(p, name, 1)
-		}
+		p.Each(func(int, float64) float64 { return 1 }, slices.Concat(multiplierNames, globalNames)...)
 		return true
 	})
 
