@@ -75,7 +75,9 @@ func versus(t *testing.T, before, now string) session.Versus {
 		model = ""
 	}
 	client := func(url string) *endpoint.Client {
-		c, err := endpoint.New(endpoint.Options{BaseURL: url, APIKey: key, Model: model, MaxInFlight: gentle})
+		c, err := endpoint.New(endpoint.Options{
+			BaseURL: url, APIKey: key, Model: model, MaxInFlight: gentle, OnWait: endpoint.ShowWaits(os.Stderr),
+		})
 		if err != nil {
 			suite.Usage(err)
 		}

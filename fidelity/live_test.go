@@ -57,7 +57,9 @@ func liveJob(t *testing.T) (session.Job, error) {
 	if !set {
 		model = ""
 	}
-	c, err := endpoint.New(endpoint.Options{BaseURL: base, APIKey: key, Model: model, MaxInFlight: gentle})
+	c, err := endpoint.New(endpoint.Options{
+		BaseURL: base, APIKey: key, Model: model, MaxInFlight: gentle, OnWait: endpoint.ShowWaits(os.Stderr),
+	})
 	if err != nil {
 		return session.Job{}, fmt.Errorf("OPENAI_BASE_URL: %w", err)
 	}

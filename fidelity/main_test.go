@@ -91,7 +91,7 @@ func conclude(t *testing.T, d session.Done, err error) {
 	case endpoint.IsUnreachable(err):
 		t.Log(err)
 		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
-	case errors.Is(err, session.ErrOtherRun):
+	case errors.Is(err, session.ErrOtherRun), endpoint.IsUsage(err):
 		suite.Verdict(suite.UsageError, "usage: "+err.Error())
 	case errors.Is(err, session.ErrDeclined):
 		suite.Verdict(suite.Inconclusive, err.Error())

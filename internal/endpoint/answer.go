@@ -46,6 +46,8 @@ const (
 	NoteClipped      = "logprobs-clipped"      // a log-probability is a stand-in for minus infinity: -100 or -9999
 	NoteNotFinite    = "numbers-not-finite"    // NaN or Infinity where JSON has no word for them
 	NoteOddTypes     = "fields-of-other-types" // a field has another type than in the API reference and was left out
+	NoteUnparsed     = "unparsed"              // the server could not parse what the model wrote and kept it
+	NoteAdapted      = "request-adapted"       // the server refused a field, and was asked without it
 	NoteCutToolCall  = "tool-call-cut"         // a tool call's arguments are no JSON object
 	// finish_reason says stop or tool_calls, the token count says the cap was reached
 	NoteFinishAgainst = "finish-contradicted"

@@ -47,9 +47,14 @@ func NeutralSampling() map[string]any {
 // like name take ("o1...", "gpt-5...", "text-..."), and a server of open models may call its model anything.
 const nameless = "model"
 
-// Chat sends a chat completion. On error the Answer still carries the Exchange; ClassOf sorts both.
+// Chat sends a chat completion. On error the Answer still carries the Exchange; ClassOf sorts both. Where the server
+// refuses max_tokens or the temperature, it is asked in its own terms, and the answer says so in a note.
 func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
-	k, err := c.newCall(r.Sampling)
+	return c.adapting(r.Sampling, func(d dialect) (Answer, error) { return c.chat(ctx, r, d) })
+}
+
+func (c *Client) chat(ctx context.Context, r ChatRequest, d dialect) (Answer, error) {
+	k, err := c.newCall(r.Sampling, d)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -57,6 +62,12 @@ func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
 		Model: nameless, MaxTokens: r.MaxTokens, TopP: 1, Stream: r.Stream, StreamOptions: usageIn(r.Stream),
 		LogProbs: r.TopLogprobs > 0, TopLogProbs: r.TopLogprobs, Stop: r.Stop, Seed: r.Seed,
 		Messages: make([]openai.ChatCompletionMessage, len(r.Messages)),
+	}
+	if d.completion {
+		req.MaxTokens, req.MaxCompletionTokens = 0, r.MaxTokens
+	}
+	if d.topP {
+		req.TopP = 0
 	}
 	ours := false
 	for i, m := range r.Messages {
@@ -90,13 +101,20 @@ func (c *Client) Chat(ctx context.Context, r ChatRequest) (Answer, error) {
 
 // Complete sends a text completion. On error the Answer still carries the Exchange; ClassOf sorts both.
 func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, error) {
-	k, err := c.newCall(r.Sampling)
+	return c.adapting(r.Sampling, func(d dialect) (Answer, error) { return c.complete(ctx, r, d) })
+}
+
+func (c *Client) complete(ctx context.Context, r CompletionRequest, d dialect) (Answer, error) {
+	k, err := c.newCall(r.Sampling, d)
 	if err != nil {
 		return Answer{}, err
 	}
 	req := openai.CompletionRequest{
 		Model: nameless, Prompt: r.Prompt, Echo: r.Echo, MaxTokens: r.MaxTokens, TopP: 1, Stream: r.Stream,
 		StreamOptions: usageIn(r.Stream), LogProbs: r.TopLogprobs, Stop: r.Stop, Seed: r.Seed,
+	}
+	if d.topP {
+		req.TopP = 0
 	}
 	if r.IDs != nil {
 		k.fields["prompt"] = r.IDs // the library refuses token ids
@@ -109,6 +127,22 @@ func (c *Client) Complete(ctx context.Context, r CompletionRequest) (Answer, err
 		_, err = c.api.CreateCompletion(ctx, req)
 	}
 	return c.finish(k, r.Sampling, "completion", err)
+}
+
+// adapting asks again while the server refuses a field for which there is another way.
+func (c *Client) adapting(s Sampling, ask func(dialect) (Answer, error)) (Answer, error) {
+	model := c.modelOf(s)
+	for {
+		d := c.wire.dialects.of(model)
+		a, err := ask(d)
+		if err != nil && c.wire.dialects.learn(model, d, err) {
+			continue
+		}
+		if said := d.String(); err == nil && said != "" {
+			a.note(NoteAdapted, said)
+		}
+		return a, err
+	}
 }
 
 func usageIn(stream bool) *openai.StreamOptions {
@@ -134,11 +168,14 @@ func (c *Client) modelOf(s Sampling) string {
 }
 
 // newCall has the fields that the library cannot say: a model of any name, zeros, and those that servers added.
-func (c *Client) newCall(s Sampling) (*call, error) {
+func (c *Client) newCall(s Sampling, d dialect) (*call, error) {
 	if s.MaxTokens < 1 {
 		return nil, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", s.MaxTokens)
 	}
-	k := &call{answer: true, stream: s.Stream, fields: map[string]any{"model": c.modelOf(s), "temperature": 0}}
+	k := &call{answer: true, stream: s.Stream, fields: map[string]any{"model": c.modelOf(s)}}
+	if !d.temperature {
+		k.fields["temperature"] = 0
+	}
 	if s.Neutral {
 		maps.Copy(k.fields, NeutralSampling())
 	}
@@ -182,7 +219,7 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 	if r.late > 0 {
 		a.note(NoteTextAfterFinish, fmt.Sprintf("%d bytes behind the finish reason", r.late))
 	}
-	if a.Finish == "" {
+	if _, unparsed := a.Noted(NoteUnparsed); a.Finish == "" && !unparsed {
 		a.note(NoteFinishMissing, "the answer is complete and has no finish reason")
 	}
 	a.Null = r.content.null && a.Content == "" && a.Reasoning == "" && len(a.ToolCalls) == 0

@@ -21,7 +21,9 @@ const (
 	History     Class = "history-contract" // refused for the form of an earlier assistant turn
 	Refused     Class = "refused"          // any other 3xx or 4xx
 	Failing     Class = "failed"           // the server reports an error of its own, or ends a stream before anything came
-	Shed        Class = "shed"             // overloaded or loading, also after the retries: not a failure of the probe
+	Shed        Class = "shed"             // overloaded, also after the retries: not a failure of the probe
+	Unparsed    Class = "unparsed"         // the server could not parse what the model wrote: a wrong answer
+	Gateway     Class = "gateway-timeout"  // a proxy gave up before the server answered
 	Silent      Class = "silent"           // a limit on silence was reached
 	Dropped     Class = "truncated"        // the connection ended before the answer did
 	Large       Class = "too-large"        // the answer exceeds Limits.MaxBody
@@ -39,7 +41,10 @@ func ClassOf(a Answer, err error) Class {
 	for _, t := range a.ToolCalls {
 		broken = broken || !t.Valid
 	}
+	_, unparsed := a.Noted(NoteUnparsed)
 	switch {
+	case unparsed:
+		return Unparsed
 	case broken:
 		return Cut
 	case a.Text != "" || len(a.ToolCalls) > 0:
@@ -59,10 +64,10 @@ func classOfError(err error) Class {
 	var history *HistoryError
 	_, long := OverflowOf(err)
 	switch {
-	case IsShed(err):
-		return Shed
 	case IsUnreachable(err):
 		return Unreached
+	case IsShed(err):
+		return Shed
 	case errors.As(err, &history):
 		return History
 	case long:
@@ -72,8 +77,11 @@ func classOfError(err error) Class {
 	case errors.As(err, &large):
 		return Large
 	case errors.As(err, &cut):
-		if cut.Nothing {
+		switch {
+		case cut.Nothing:
 			return Failing
+		case cut.Alike > 0:
+			return Gateway
 		}
 		return Dropped
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
@@ -83,6 +91,8 @@ func classOfError(err error) Class {
 	switch {
 	case !ok:
 		return Malformed
+	case s.gateway():
+		return Gateway
 	case s.effective() >= 300 && s.effective() < 500:
 		return Refused
 	}
@@ -95,16 +105,20 @@ func IsShed(err error) bool {
 	return ok && s.shed()
 }
 
-// loading is how servers say with a 500 what 503 is for.
-var loading = regexp.MustCompile(`(?i)\b(?:model|weights?|server)\b.{0,40}\b(?:loading|starting|warming|not ` +
-	`ready)\b|\bloading\b.{0,20}\bmodel\b|\boverloaded\b|\bqueue is full\b`)
+// loadingWords is how servers say that they are not ready yet, some with a 500; busyWords, for a 500 alone, that they
+// have no room.
+var (
+	loadingWords = regexp.MustCompile(`(?i)\b(?:model|weights?|server)\b.{0,40}\b(?:loading|starting|warming|` +
+		`not ready)\b|\bloading\b.{0,20}\bmodel\b`)
+	busyWords = regexp.MustCompile(`(?i)\boverloaded\b|\bqueue is full\b`)
+)
 
 func (e *StatusError) shed() bool {
 	switch e.effective() {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		return true
 	case http.StatusInternalServerError:
-		return loading.MatchString(e.Message)
+		return loadingWords.MatchString(e.Message) || busyWords.MatchString(e.Message)
 	}
 	return false
 }

@@ -31,13 +31,15 @@ type Limits struct {
 	Idle      time.Duration // between two body bytes, keep-alive comments included; default 2 min
 	Linger    time.Duration // for usage and [DONE] once a finish reason has come; default 5 s
 	MaxBody   int64         // bytes of one answer, keep-alive comments left out; default 64 MiB
-	MaxTries  int           // attempts for one request, the first included; default 4
+	MaxTries  int           // attempts for one request, the first included; default 4; 1 waits for nothing
 	MaxWait   time.Duration // longest Retry-After that is honoured; default 60 s
+	Patience  time.Duration // one request's waiting while the server loads or says when to come again; default 10 min
 }
 
 func (l Limits) orDefault() Limits {
 	def := Limits{
 		10 * time.Second, 15 * time.Minute, time.Second, 2 * time.Minute, 5 * time.Second, 64 << 20, 4, time.Minute,
+		10 * time.Minute,
 	}
 	if l.Connect <= 0 {
 		l.Connect = def.Connect
@@ -63,6 +65,9 @@ func (l Limits) orDefault() Limits {
 	if l.MaxWait <= 0 {
 		l.MaxWait = def.MaxWait
 	}
+	if l.Patience <= 0 {
+		l.Patience = def.Patience
+	}
 	return l
 }
 
@@ -74,6 +79,7 @@ type Options struct {
 	Limits      Limits
 	MaxInFlight int               // requests at once; 0 means no cap
 	Transport   http.RoundTripper // for tests; nil means net/http with Limits.Connect
+	OnWait      func(Waiting)     // called before each wait within Limits.Patience; see ShowWaits
 }
 
 // Client is one server. It is safe for concurrent use.
@@ -104,7 +110,7 @@ func New(o Options) (*Client, error) {
 			ExpectContinueTimeout: time.Second,
 		}
 	}
-	w := &transport{base: base, limits: limits, redact: newRedactor(o.APIKey), key: o.APIKey}
+	w := &transport{base: base, limits: limits, redact: newRedactor(o.APIKey), key: o.APIKey, onWait: o.OnWait}
 	if o.MaxInFlight > 0 {
 		w.slots = make(chan struct{}, o.MaxInFlight)
 	}

@@ -10,11 +10,16 @@ import (
 // UnreachableError says that no byte of an answer could be had: name not found, connection refused,
 // TLS failed, connecting took too long. The suite maps it to exit code 4.
 type UnreachableError struct {
-	Host string
-	Err  error
+	Host   string
+	Err    error
+	Waited time.Duration // above 0: the server was there, and loading all that time
 }
 
 func (e *UnreachableError) Error() string {
+	if e.Waited > 0 {
+		return fmt.Sprintf("endpoint: %s was still loading its model after %s: try again when it is ready: %v", e.Host,
+			e.Waited, e.Err)
+	}
 	return fmt.Sprintf("endpoint: %s is unreachable: %v: is the server running, and is OPENAI_BASE_URL right?", e.Host,
 		e.Err)
 }
@@ -27,6 +32,8 @@ type StatusError struct {
 	Message string // the server's own words, bounded and redacted
 	Where   string // "status", "body" (error object in a 200) or "stream" (error event in a 200)
 	fits    Overflow
+	After   time.Duration // of a gateway's timeout: from the request to it
+	Alike   int           // of a gateway's timeout: earlier requests that were cut after the same time
 }
 
 func (e *StatusError) Error() string {
@@ -34,7 +41,10 @@ func (e *StatusError) Error() string {
 	case e.Where != "status":
 		return fmt.Sprintf("endpoint: the server answered %d but reports an error in its %s: %s", e.Status, e.Where,
 			e.Message)
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+	case e.gateway():
+		return fmt.Sprintf("endpoint: a proxy gave up after %s, before the server answered (status %d)%s: raise its read "+
+			"timeout (nginx: proxy_read_timeout)", round(e.After), e.Status, alike(e.Alike))
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden && !aboutField.MatchString(e.Message):
 		return fmt.Sprintf("endpoint: the server refused the request with status %d: %s: check OPENAI_API_KEY", e.Status,
 			e.Message)
 	}
@@ -58,9 +68,15 @@ type TruncatedError struct {
 	Got     int64
 	Why     string
 	Nothing bool
+	After   time.Duration // from the request to the cut
+	Alike   int           // earlier requests that were cut after the same time
 }
 
 func (e *TruncatedError) Error() string {
+	if e.Alike > 0 {
+		return fmt.Sprintf("endpoint: the answer was cut off after %d bytes and %s: %s%s: a proxy in between has a time "+
+			"limit", e.Got, round(e.After), e.Why, alike(e.Alike))
+	}
 	return fmt.Sprintf("endpoint: the answer was cut off after %d bytes: %s", e.Got, e.Why)
 }
 

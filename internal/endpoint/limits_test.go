@@ -149,7 +149,7 @@ func TestClassesOfErrors(t *testing.T) {
 		err  error
 		want Class
 	}{
-		"unreachable":      {&UnreachableError{"h", io.EOF}, Unreached},
+		"unreachable":      {&UnreachableError{Host: "h", Err: io.EOF}, Unreached},
 		"silence":          {&SilenceError{Phase: "idle"}, Silent},
 		"cut":              {&TruncatedError{}, Dropped},
 		"nothing":          {&TruncatedError{Nothing: true}, Failing},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -63,21 +64,34 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 	before := c.Requests()
 	p := Preflight{Model: c.model}
 	list, err := c.Models(ctx)
-	if IsUnreachable(err) || ctx.Err() != nil {
+	if IsUnreachable(err) || IsShed(err) || ctx.Err() != nil {
 		return p, err
 	}
 	if err != nil && c.model == "" {
 		return p, fmt.Errorf("%w: name the model with ASSAY_MODEL to go on without the list", err)
 	}
-	if p.Model, p.Window, err = pickModel(list, c.model); err != nil {
+	var odd string
+	if p.Model, p.Window, odd, err = pickModel(list, c.model); err != nil {
 		return p, err
 	}
 	c = c.WithModel(p.Model)
 
 	prompt := probePrompt(nonce)
 	chat, err := c.probeLogprobs(ctx, &p, prompt)
+	if refused, ok := errors.AsType[*StatusError](err); ok && odd != "" && ClassOf(chat, err) == Refused &&
+		aboutModel.MatchString(refused.Message) {
+		return p, &ModelError{fmt.Sprintf("the server refuses the model %q of ASSAY_MODEL (%s): it lists %s", p.Model,
+			refused.Message, odd)}
+	}
 	if err != nil {
 		return p, err
+	}
+	if odd != "" {
+		said := fmt.Sprintf("%q answers and is not listed: the server lists %s", p.Model, odd)
+		p.add(Feature{Name: "model", State: Unknown, Detail: said})
+	}
+	if d := c.wire.dialects.of(p.Model); d != (dialect{}) {
+		p.add(Feature{Name: "request-fields", State: Unsupported, Detail: d.String()})
 	}
 	p.add(usageFeature(chat.Usage))
 	p.add(c.probeCompletions(ctx, nonce))
@@ -98,26 +112,41 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 
 func (p *Preflight) add(f Feature) { p.Features = append(p.Features, f) }
 
-// pickModel takes the named model, or the only one.
-func pickModel(list []ModelInfo, want string) (string, Count, error) {
+// ModelError says that no model can be asked as named, or that none was chosen: exit code 2.
+type ModelError struct{ Message string }
+
+func (e *ModelError) Error() string { return "endpoint: " + e.Message }
+
+// IsUsage reports whether err is about what the user named.
+func IsUsage(err error) bool {
+	_, is := errors.AsType[*ModelError](err)
+	return is
+}
+
+// aboutModel is a refusal of a model's name.
+var aboutModel = regexp.MustCompile(`(?i)\bmodel\b`)
+
+// pickModel takes the named model, listed or not, or the only one. Of a named one that is not listed, odd says what is:
+// routers list "unknown" or an alias and take the name all the same.
+func pickModel(list []ModelInfo, want string) (model string, window Count, odd string, err error) {
 	var names []string
 	for _, m := range list {
 		if m.ID == want || want == "" && len(list) == 1 {
-			return m.ID, m.Window, nil
+			return m.ID, m.Window, "", nil
 		}
 		names = append(names, fmt.Sprintf("%q", m.ID))
 	}
+	odd = strings.Join(names, ", ")
 	switch {
-	case want == "" && len(list) == 0:
-		return "", Count{}, errors.New("endpoint: the server lists no model: name one with ASSAY_MODEL")
-	case want == "":
-		return "", Count{}, fmt.Errorf("endpoint: the server lists %d models: choose one with ASSAY_MODEL: %s", len(list),
-			strings.Join(names, ", "))
+	case want != "" && len(list) == 1:
+		return want, list[0].Window, odd, nil
+	case want != "":
+		return want, Count{}, odd, nil // without a list the server may still know the name
 	case len(list) == 0:
-		return want, Count{}, nil // no list: the server may still know the name
+		return "", Count{}, "", &ModelError{"the server lists no model: name one with ASSAY_MODEL"}
 	}
-	return "", Count{}, fmt.Errorf("endpoint: the server does not list model %q: it has %s", want,
-		strings.Join(names, ", "))
+	return "", Count{}, "", &ModelError{fmt.Sprintf("the server lists %d models: choose one with ASSAY_MODEL: %s",
+		len(list), odd)}
 }
 
 // probePrompt is about 200 tokens in any tokenizer: longer than the cache blocks of common engines.
@@ -157,7 +186,9 @@ func (c *Client) probeLogprobs(ctx context.Context, p *Preflight, prompt string)
 		if class != Failing && class != Refused && class != Malformed {
 			break
 		}
-		if s := statusOf(err); s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusNotFound {
+		s := statusOf(err)
+		denied := s == http.StatusForbidden && !aboutField.MatchString(err.Error()) // not of log-probabilities, as o1 has it
+		if s == http.StatusUnauthorized || denied || s == http.StatusNotFound {
 			break
 		}
 	}

@@ -22,84 +22,6 @@ type quirkRow struct {
 	check func(t *testing.T, a Answer, err error)
 }
 
-// always is for rows whose answers are those of a healthy server but for the check.
-func usageUnknown(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if a.Usage != (Usage{}) {
-		t.Errorf("usage %+v, want all unknown", a.Usage)
-	}
-}
-
-func cachedUnknown(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if a.Usage.Cached.Known || !a.Usage.Prompt.Known {
-		t.Errorf("usage %+v, want cached unknown and the rest known", a.Usage)
-	}
-}
-
-func thoughtsFound(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if a.Reasoning != wire.Thoughts {
-		t.Errorf("thoughts %q, want %q", a.Reasoning, wire.Thoughts)
-	}
-}
-
-func message(part string) func(*testing.T, Answer, error) {
-	return func(t *testing.T, _ Answer, err error) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want one with %q", err, part)
-		}
-	}
-}
-
-func twoCalls(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if len(a.ToolCalls) != 2 {
-		t.Errorf("%d tool calls, want 2: %+v", len(a.ToolCalls), a.ToolCalls)
-		return
-	}
-	for i, want := range []string{`{"city":"Zürich"}`, `{"city":"Bern"}`} {
-		if c := a.ToolCalls[i]; c.Name != "find" || c.Arguments != want || !c.Valid {
-			t.Errorf("tool call %d is %+v, want find with %s", i, c, want)
-		}
-	}
-}
-
-func overflow(prompt, completion, window bool) func(*testing.T, Answer, error) {
-	return func(t *testing.T, _ Answer, err error) {
-		t.Helper()
-		o, ok := OverflowOf(err)
-		if !ok || o.Prompt.Known != prompt || o.Completion.Known != completion || o.Window.Known != window {
-			t.Errorf("overflow %+v, %v of %v", o, ok, err)
-		}
-		if window && o.Window.N != 64 || completion && o.Completion.N != 32 {
-			t.Errorf("overflow %+v, want a window of 64 and 32 tokens asked for", o)
-		}
-	}
-}
-
-func tries(n, sheds int) func(*testing.T, Answer, error) {
-	return func(t *testing.T, a Answer, _ error) {
-		t.Helper()
-		if a.Exchange.Tries != n || a.Exchange.Sheds != sheds {
-			t.Errorf("%d tries of which %d shed, want %d and %d", a.Exchange.Tries, a.Exchange.Sheds, n, sheds)
-		}
-	}
-}
-
-func shape(want Shape) func(*testing.T, Answer, error) {
-	return func(t *testing.T, a Answer, _ error) {
-		t.Helper()
-		if a.Shape != want || (want == ShapeContent || want == ShapeLegacy) != (len(a.Tokens) > 0) {
-			t.Errorf("shape %q with %d tokens, want %q", a.Shape, len(a.Tokens), want)
-		}
-		if want == ShapeLegacy && (a.Tokens[0].Text != "The" || a.Tokens[0].Logprob != -0.125 || len(a.Tokens[0].Top) != 5) {
-			t.Errorf("first token %+v", a.Tokens[0])
-		}
-	}
-}
-
 // quirkRows has every variant of every quirk: TestEveryQuirk fails where one is missing.
 var quirkRows = map[string]quirkRow{
 	"usage-without-choices=empty-list": {},
@@ -180,7 +102,23 @@ var quirkRows = map[string]quirkRow{
 	"overload=retry-after":   {check: tries(3, 2)},
 	"overload=503":           {class: Shed, check: tries(4, 4)},
 	"overload=429":           {class: Shed, check: tries(4, 4)},
-	"overload=loading":       {class: Shed, check: tries(4, 4)},
+	"overload=loading":       {class: Unreached, check: loadingForEver},
+
+	"rate-limit=seconds": {check: tries(11, 10)},
+	"rate-limit=date":    {check: tries(11, 10)},
+	"loading=minutes":    {check: tries(61, 60)}, // five pauses of a minute, a look each 5 s
+	"loading=for-ever":   {class: Unreached, check: loadingForEver},
+
+	"o1-fields=max-tokens":  {notes: []string{NoteAdapted}, check: sentField("max_completion_tokens", "max_tokens")},
+	"o1-fields=temperature": {notes: []string{NoteAdapted}, check: sentField("max_tokens", "temperature")},
+	"o1-fields=logprobs":    {class: Refused, check: noKeyHint},
+	"o1-fields=all":         {class: Refused, check: noKeyHint},
+	"model-listed=unknown":  {},
+	"model-listed=alias":    {},
+	"model-listed=refused":  {class: Refused, check: message("does not exist")},
+	"unparsed=peg-native":   {class: Unparsed, notes: []string{NoteUnparsed}, check: tries(1, 0)},
+	"gateway=504":           {class: Gateway, check: message("a proxy gave up after 1m0s")},
+	"gateway=closed":        {class: Dropped, check: tries(1, 0)},
 
 	"logprobs=ignored":   {check: shape(ShapeAbsent)},
 	"logprobs=null":      {check: shape(ShapeNull)},
@@ -210,29 +148,6 @@ var quirkRows = map[string]quirkRow{
 	}},
 	"cached-tokens=no-details": {check: cachedUnknown},
 	"null-content=alternate":   {class: NullContent},
-}
-
-func commented(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if a.Exchange.Comments < 400 || a.Exchange.Total < 400*pause || len(a.Exchange.Response) > 1<<16 {
-		t.Errorf("%d comments in %s, %d bytes kept", a.Exchange.Comments, a.Exchange.Total, len(a.Exchange.Response))
-	}
-}
-
-func late(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if a.Exchange.Wait != pause || a.Exchange.Tries != 1 {
-		t.Errorf("first byte after %s at try %d, want %s at the first", a.Exchange.Wait, a.Exchange.Tries, pause)
-	}
-}
-
-// neutral is checked where it was not asked for: the fields are the caller's choice, because strict servers refuse
-// them.
-func neutral(t *testing.T, a Answer, _ error) {
-	t.Helper()
-	if strings.Contains(string(a.Exchange.Request), "top_k") {
-		t.Errorf("top_k was sent unasked: %s", a.Exchange.Request)
-	}
 }
 
 // pause is below the idle limit and far above what a limit on the whole answer would allow for 400 of them.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,17 +30,18 @@ func TestRetries(t *testing.T) {
 		waited  time.Duration // exact where Retry-After decides
 		err     string
 	}{
-		"429-retry-after": {[]reply{{429, after("7"), nil}, {429, after("5"), nil}}, 3, 12 * time.Second, ""},
-		"503":             {[]reply{{503, nil, nil}}, 2, 0, ""},
-		"502":             {[]reply{{502, nil, nil}}, 2, 0, ""},
-		"500":             {[]reply{{500, nil, nil}}, 1, 0, "status 500"},
-		"504":             {[]reply{{504, nil, nil}}, 1, 0, "status 504"},
-		"reset":           {[]reply{{0, nil, reset}}, 2, 0, ""},
+		"429-retry-after":       {[]reply{{429, after("7"), nil}, {429, after("5"), nil}}, 3, 12 * time.Second, ""},
+		"503":                   {[]reply{{503, nil, nil}}, 2, 0, ""},
+		"502":                   {[]reply{{502, nil, nil}}, 2, 0, ""},
+		"500":                   {[]reply{{500, nil, nil}}, 1, 0, "status 500"},
+		"504":                   {[]reply{{504, nil, nil}}, 1, 0, "status 504"},
+		"reset":                 {[]reply{{0, nil, reset}}, 2, 0, ""},
+		"429-longer-than-tries": {slices.Repeat([]reply{{429, after("1"), nil}}, 9), 10, 9 * time.Second, ""},
 		"429-forever": {
-			[]reply{{429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}, {429, after("1"), nil}},
-			4,
-			3 * time.Second,
-			"status 429",
+			slices.Repeat([]reply{{429, after("60"), nil}}, 20),
+			11,
+			10 * time.Minute,
+			"after waiting 10m0s, as the server asked: endpoint: the server answered status 429",
 		},
 		"asks-for-too-much": {[]reply{{503, after("3600"), nil}}, 1, 0, "longer than the limit"},
 		"refused":           {[]reply{{0, nil, refused}}, 1, 0, "is unreachable"},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,6 +83,10 @@ func (t *transport) statusFailed(res *http.Response, body []byte, c *call) error
 		t.sheds.Add(1)
 		c.out.Sheds++
 	}
+	if c.answer && unparsedWords.MatchString(failure.Message) && res.StatusCode == http.StatusInternalServerError {
+		c.reply = &reply{redact: t.redact, events: 1, notes: []Note{{NoteUnparsed, failure.Message}}}
+		return nil
+	}
 	if !shed && res.StatusCode != http.StatusBadGateway {
 		return backoff.Permanent(aboutTurns(failure, c))
 	}
@@ -92,6 +97,8 @@ func (t *transport) statusFailed(res *http.Response, body []byte, c *call) error
 				t.limits.MaxWait, failure))
 		}
 		again.after = &backoff.RetryAfterError{Duration: wait}
+	} else if failure.loading() {
+		again.after = &backoff.RetryAfterError{Duration: loadingPoll}
 	}
 	return again
 }
@@ -126,6 +133,9 @@ func aboutTurns(s *StatusError, c *call) error {
 	}
 	return s
 }
+
+// unparsedWords is llama.cpp's refusal to parse what the model wrote: the engine has answered, and the answer is wrong.
+var unparsedWords = regexp.MustCompile(`(?i)output that does not match the expected .*\bformat\b`)
 
 // fitsOf reads the numbers that llama.cpp gives beside its message.
 func fitsOf(body []byte) Overflow {

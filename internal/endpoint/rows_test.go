@@ -62,7 +62,7 @@ func TestIdentifyOnlyReads(t *testing.T) {
 // Without a server there is no identity; with one that knows no route there is an empty one.
 func TestIdentifyFailsOnlyWhereNobodyIs(t *testing.T) {
 	gone := newTest(t, func(*http.Request) (*http.Response, error) {
-		return nil, &UnreachableError{"h", errors.New("refused")}
+		return nil, &UnreachableError{Host: "h", Err: errors.New("refused")}
 	}, Limits{MaxTries: 1})
 	if _, err := gone.Identify(t.Context()); !IsUnreachable(err) {
 		t.Errorf("got %v, want an unreachable server", err)

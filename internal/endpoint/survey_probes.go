@@ -12,12 +12,8 @@ func short(nonce string) string { return nonce + " The capital of France is" }
 
 func (c *Client) probeIDs(ctx context.Context, nonce string, _ Identity) Feature {
 	const name = "completions-ids"
-	tok, err := c.TokenizeText(ctx, short(nonce))
-	list := tok.IDs
-	if err != nil || len(list) == 0 {
-		list = []int{10, 11, 12, 13} // in every vocabulary; what they say does not matter
-	}
-	_, err = c.Complete(ctx, CompletionRequest{IDs: list, Sampling: Sampling{MaxTokens: 1}})
+	list := c.someIDs(ctx, nonce)
+	_, err := c.Complete(ctx, CompletionRequest{IDs: list, Sampling: Sampling{MaxTokens: 1}})
 	f := outcome(name, err)
 	if err == nil {
 		f.Detail = fmt.Sprintf("a prompt of %d ids is answered", len(list))
@@ -25,24 +21,37 @@ func (c *Client) probeIDs(ctx context.Context, nonce string, _ Identity) Feature
 	return f
 }
 
+// probeEcho asks with and without echo for the same ids: a text would come back as the tokenizer spells it.
 func (c *Client) probeEcho(ctx context.Context, nonce string, _ Identity) Feature {
 	const name = "echo"
-	prompt := short(nonce)
-	a, err := c.Complete(ctx, CompletionRequest{
-		Prompt:   prompt,
-		Echo:     true,
-		Sampling: Sampling{MaxTokens: 1, TopLogprobs: 1},
-	})
+	list := c.someIDs(ctx, nonce)
+	ask := func(echo bool) (Answer, error) {
+		return c.Complete(ctx, CompletionRequest{IDs: list, Echo: echo, Sampling: Sampling{MaxTokens: 1, TopLogprobs: 1}})
+	}
+	with, err := ask(true)
+	if err != nil {
+		return outcome(name, err)
+	}
+	if len(with.Tokens) >= len(list) {
+		return Feature{Name: name, State: Supported, Detail: "with log-probabilities of the prompt"}
+	}
+	without, err := ask(false)
 	switch {
 	case err != nil:
 		return outcome(name, err)
-	case strings.HasPrefix(strings.TrimSpace(a.Content), nonce):
-		if len(a.Tokens) > 2 {
-			return Feature{Name: name, State: Supported, Detail: "with log-probabilities of the prompt"}
-		}
+	case len(with.Content) > len(without.Content) && strings.HasSuffix(with.Content, without.Content):
 		return Feature{Name: name, State: Supported, Detail: "without log-probabilities of the prompt"}
 	}
 	return Feature{Name: name, State: Unsupported, Detail: "accepted and ignored"}
+}
+
+// someIDs is a short prompt as ids.
+func (c *Client) someIDs(ctx context.Context, nonce string) []int {
+	tok, err := c.TokenizeText(ctx, short(nonce))
+	if err != nil || len(tok.IDs) == 0 {
+		return []int{10, 11, 12, 13} // in every vocabulary; what they say does not matter
+	}
+	return tok.IDs
 }
 
 // probePromptLogprobs asks as vLLM is asked and, on SGLang, its native route.

@@ -16,14 +16,16 @@ import (
 // call is what one request wants from the transport; it travels in the request's context because
 // go-openai stands in between.
 type call struct {
-	fields  map[string]any // set on top of what go-openai marshals; they win
-	answer  bool           // the body is a completion: read it into reply
-	history bool           // a turn is the assistant's
-	stream  bool           // an event stream was asked for
-	sink    func(io.Reader) error
-	out     Exchange
-	body    []byte // the complete answer where answer is false
-	reply   *reply
+	fields   map[string]any // set on top of what go-openai marshals; they win
+	answer   bool           // the body is a completion: read it into reply
+	history  bool           // a turn is the assistant's
+	stream   bool           // an event stream was asked for
+	sink     func(io.Reader) error
+	failures int // attempts that may be repeated and that the server did not ask to wait after
+	waited   time.Duration
+	out      Exchange
+	body     []byte // the complete answer where answer is false
+	reply    *reply
 }
 
 type callKey struct{}
@@ -37,6 +39,9 @@ type transport struct {
 	redact   redactor
 	key      string
 	slots    chan struct{}
+	onWait   func(Waiting)
+	cuts     cuts
+	dialects dialects
 	names    names
 	retries  atomic.Int64
 	sheds    atomic.Int64
@@ -79,8 +84,8 @@ func (t *transport) Do(req *http.Request) (*http.Response, error) {
 		if c.out.Tries++; c.out.Tries > 1 {
 			t.retries.Add(1)
 		}
-		return struct{}{}, t.attempt(ctx, req, body, c)
-	}, backoff.WithBackOff(policy), backoff.WithMaxTries(uint(t.limits.MaxTries)), backoff.WithMaxElapsedTime(0))
+		return struct{}{}, t.again(t.attempt(ctx, req, body, c), req.URL.Host, c)
+	}, backoff.WithBackOff(policy), backoff.WithMaxElapsedTime(0))
 	if err != nil {
 		return nil, plainError(err)
 	}
@@ -119,13 +124,13 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	}
 	res, err := t.base.RoundTrip(send)
 	if err != nil {
-		return t.sendFailed(ctx, err, req.URL.Host, time.Since(began))
+		return t.cuts.seen(t.sendFailed(ctx, err, req.URL.Host, time.Since(began)), time.Since(began))
 	}
 	defer func() { _ = res.Body.Close() }()
 
 	c.out.Status, c.out.Server = res.StatusCode, shorten(t.redact.text(res.Header.Get("Server")), 80)
 	c.out.Stream, c.out.Comments = false, 0
-	err = t.read(&meter{r: res.Body, watch: watch, ctx: ctx}, c, res)
+	err = t.cuts.seen(t.read(&meter{r: res.Body, watch: watch, ctx: ctx}, c, res), time.Since(began))
 	c.out.Wait, c.out.First, c.out.Total = since(began, watch.first), since(began, watch.text), time.Since(began)
 	return err
 }

@@ -58,7 +58,7 @@ func (s *Server) generate(w http.ResponseWriter, hr *http.Request, chat bool) {
 		drop(w)
 		return
 	}
-	if s.overloaded(w) {
+	if s.gaveUp(w, hr) || s.limited(w) || s.overloaded(w) {
 		return
 	}
 	r, err := s.parse(bodyOf(hr), chat)

@@ -109,6 +109,20 @@ func Quirks() []Quirk {
 		},
 		{"W27", "coarse-deltas", "one event carries several tokens", []string{"three", "all"}},
 		{"W28", "dropped", "the connection ends in the middle, without an error", []string{"middle", "before-headers"}},
+		{
+			"W29", "o1-fields", "max_tokens or temperature is a 400, log-probabilities are a 403", []string{
+				"max-tokens", "temperature", "logprobs", "all",
+			},
+		},
+		{"W30", "rate-limit", "ten requests are a 429 that says when to come again", []string{"seconds", "date"}},
+		{"W31", "loading", "every route is a 503 while the model is loading", []string{"minutes", "for-ever"}},
+		{
+			"W32", "model-listed", "the list has another name than the one that is served", []string{
+				"unknown", "alias", "refused",
+			},
+		},
+		{"W33", "unparsed", "a 500 says that what the model wrote does not match the tool format", []string{"peg-native"}},
+		{"W34", "gateway", "a proxy gives up after a while, with a 504 or without a word", []string{"504", "closed"}},
 	}
 }
 

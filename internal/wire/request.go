@@ -13,6 +13,7 @@ type request struct {
 	Messages    []message       `json:"messages"`
 	Prompt      json.RawMessage `json:"prompt"`
 	MaxTokens   int             `json:"max_tokens"`
+	Completion  int             `json:"max_completion_tokens"`
 	Stream      bool            `json:"stream"`
 	Logprobs    json.RawMessage `json:"logprobs"`
 	TopLogprobs int             `json:"top_logprobs"`
@@ -49,6 +50,9 @@ func (s *Server) parse(body []byte, chat bool) (*request, error) {
 	if err := json.Unmarshal(body, &r.fields); err != nil {
 		return nil, fmt.Errorf("the body is no object: %w", err)
 	}
+	if r.Completion > 0 {
+		r.MaxTokens = r.Completion
+	}
 	if chat {
 		var parts []string
 		for _, m := range r.Messages {
@@ -82,6 +86,9 @@ func (s *Server) parse(body []byte, chat bool) (*request, error) {
 
 // refuse answers what is no request for this server; it reports whether it did.
 func (s *Server) refuse(w http.ResponseWriter, r *request) bool {
+	if s.refuseField(w, r) {
+		return true
+	}
 	q := s.quirks
 	strict := q.is("model-name", "strict") || !q.on("model-name") && s.o.Flavour == VLLM
 	if strict && r.Model != s.o.Model {

@@ -47,7 +47,8 @@ type Server struct {
 	seen    []Seen
 	calls   map[string]int  // by path
 	asked   int             // requests for an answer
-	refused int             // of these, by overload
+	refused int             // of these, by overload or rate limit
+	began   time.Time       // of loading
 	cache   map[string]bool // salt and prompt
 }
 
@@ -91,6 +92,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.seen = append(s.seen, Seen{r.Method, r.URL.Path, body})
 	s.calls[r.URL.Path]++
 	s.mu.Unlock()
+	if s.loading(w) {
+		return
+	}
 	h, ok := s.routes[r.URL.Path]
 	if !ok {
 		writeJSON(w, http.StatusNotFound, map[string]any{"detail": "Not Found"})
@@ -124,7 +128,7 @@ func (s *Server) Calls(path string) int {
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
-	m := map[string]any{"id": s.o.Model, "object": "model", "owned_by": "wire"}
+	m := map[string]any{"id": s.listed(), "object": "model", "owned_by": "wire"}
 	switch s.o.Flavour {
 	case VLLM, SGLang:
 		m["max_model_len"] = s.o.Window

@@ -35,8 +35,8 @@ func TestTableOfQuirks(t *testing.T) {
 			seen[q.Slug+"="+v] = true
 		}
 	}
-	if len(Quirks()) != 28 {
-		t.Errorf("%d quirks, want 28", len(Quirks()))
+	if len(Quirks()) != 34 {
+		t.Errorf("%d quirks, want 34", len(Quirks()))
 	}
 }
 
@@ -91,6 +91,7 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 		strings.Replace(streamed, `"max_tokens":32`, `"max_tokens":32,"tools":[{}]`, 1),
 		strings.Replace(streamed, `What is`, strings.Repeat("word ", 80), 1),
 		strings.Replace(streamed, `What is`, strings.Repeat("word ", 40), 1),
+		strings.Replace(streamed, `"max_tokens":32`, `"temperature":0`, 1),
 	}
 	for _, form := range []string{
 		`"content":null,"tool_calls":[]`, `"content":"","tool_calls":[]`, `"tool_calls":[]`,
@@ -108,6 +109,7 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 				for _, b := range bodies {
 					out.WriteString(exchange(t, s.Transport(), "http://wire.test/v1/chat/completions", b) + "\n")
 				}
+				out.WriteString(exchange(t, s.Transport(), "http://wire.test/v1/models", "") + "\n")
 				memory = out.String()
 				continue
 			}
@@ -115,6 +117,7 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 			for _, b := range bodies {
 				out.WriteString(exchange(t, http.DefaultTransport, srv.URL+"/v1/chat/completions", b) + "\n")
 			}
+			out.WriteString(exchange(t, http.DefaultTransport, srv.URL+"/v1/models", "") + "\n")
 			srv.Close()
 			socket = out.String()
 		}
@@ -128,7 +131,7 @@ func TestEverySwitchIsDeterministicAndChangesTheWire(t *testing.T) {
 			case "no-done=open": // waits for the client to leave
 				continue
 			case "usage-without-choices=empty-list", "first-delta=empty", "defaults=ignored", "model-name=ignored",
-				"over-long=vllm", "late-headers=headers", "late-headers=first-byte":
+				"over-long=vllm", "late-headers=headers", "late-headers=first-byte", "loading=minutes":
 				// The healthy answer has the form already, or the difference is in time or in what has no effect.
 				continue
 			}

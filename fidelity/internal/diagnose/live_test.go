@@ -40,6 +40,8 @@ func TestDiagnose(t *testing.T) {
 		}
 	case endpoint.IsUnreachable(err):
 		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
+	case endpoint.IsUsage(err):
+		suite.Verdict(suite.UsageError, "usage: "+err.Error())
 	case errors.Is(err, diagnose.ErrDeclined):
 		suite.Verdict(suite.Inconclusive, err.Error())
 	default:
@@ -58,7 +60,9 @@ func liveJob(t *testing.T) (diagnose.Job, error) {
 		model = m
 	}
 	fresh := func() (*endpoint.Client, error) {
-		return endpoint.New(endpoint.Options{BaseURL: base, APIKey: value("OPENAI_API_KEY"), Model: model})
+		return endpoint.New(endpoint.Options{
+			BaseURL: base, APIKey: value("OPENAI_API_KEY"), Model: model, OnWait: endpoint.ShowWaits(os.Stderr),
+		})
 	}
 	c, err := fresh()
 	if err != nil {

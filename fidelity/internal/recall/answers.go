@@ -42,7 +42,7 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 // failure of the engine. (An unreachable one ends the run besides.)
 func withoutRoom(wire string) bool {
 	switch endpoint.Class(wire) {
-	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled, endpoint.Unreached:
+	case endpoint.Shed, endpoint.TooLong, endpoint.Cancelled, endpoint.Unreached, endpoint.Gateway:
 		return true
 	}
 	return false
