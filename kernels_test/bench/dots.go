@@ -75,6 +75,14 @@ func DotBlocks[F Float](n int, inside Dot[F]) Dot[F] {
 	}
 }
 
+// DotSplits cuts the sum into n pieces of nearly one size, rounded up to whole steps of 8.
+func DotSplits[F Float](n int, inside Dot[F]) Dot[F] {
+	return func(x, w []F) float32 {
+		size := (len(x) + n - 1) / n
+		return DotBlocks(max((size+7)/8*8, 8), inside)(x, w)
+	}
+}
+
 // DotLanes has n accumulators, the i-th for every n-th product from i on, as threads or vector registers do, added in
 // the order of over.
 func DotLanes[F Float](n int, over Summing) Dot[F] {

@@ -41,11 +41,10 @@ func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		}
 		e := bench.Expected{
 			Name: name, Shape: p.Outputs[name].Shape, Axes: axes[name], Want: exact[name].Data,
-			Bound: errorsOf(tracked), Derivation: derivations[name](c.Contract.Name),
+			Derivation: derivations[name](c.Contract.Name),
 		}
-		if sharper != nil {
-			e.Martingale = errorsOf(sharper[name])
-		}
+		_, e.Bound = bench.Tracked(tracked)
+		_, e.Martingale = bench.Tracked(sharper[name])
 		out = append(out, e)
 	}
 	if tracked, ok := bounds["comb"]; ok {
@@ -67,14 +66,6 @@ var derivations = map[string]func(contract string) string{
 	"post": func(c string) string { return "GEMM under " + c + ", fp32 norm, twice a sigmoid" },
 	"comb": func(c string) string { return "GEMM under " + c + ", fp32 norm, softmax, 39 Sinkhorn steps" },
 	"out":  func(string) string { return "five fp32 products added in any order" },
-}
-
-func errorsOf(t []numerics.Tracked) []float64 {
-	out := make([]float64, len(t))
-	for i, v := range t {
-		out[i] = v.E
-	}
-	return out
 }
 
 // bounder composes the bounds of the operators from numerics.

@@ -65,12 +65,3 @@ func configOf(attrs bench.Attrs) oracle.HCConfig {
 		Eps: attrs.Num("hc_eps"), NormEps: attrs.Num("norm_eps"),
 	}
 }
-
-// wide converts to float64.
-func wide(v []float32) []float64 {
-	out := make([]float64, len(v))
-	for i, x := range v {
-		out[i] = float64(x)
-	}
-	return out
-}

@@ -59,15 +59,11 @@ func (g gen) post() bench.Problem {
 		Attrs: g.attrs(), Outputs: map[string]bench.Output{"out": bench.Out(bench.F32, t, n, c)},
 		Operands: map[string]bench.Operand{
 			"f":    bench.Floats(bench.F32, g.Normal(t*c, 1), t, c),
-			"post": bench.Floats(bench.F32, g.gates(t*n), t, n),
+			"post": bench.Floats(bench.F32, g.gateValues(t*n), t, n),
 			"comb": bench.Floats(bench.F32, g.combs(t, n, 2), t, n, n),
 			"x":    bench.Floats(bench.F32, g.Normal(t*n*c, 1), t, n, c),
 		},
 	}
 }
 
-func scaledBy(s float32) func(int, float32) float32 {
-	return func(_ int, v float32) float32 { return v * s }
-}
-
-func absolute(_ int, v float32) float32 { return float32(math.Abs(float64(v))) }
+func absolute(_ int, v float64) float64 { return math.Abs(v) }

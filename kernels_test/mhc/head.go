@@ -1,7 +1,7 @@
 package mhc
 
 import (
-	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -17,34 +17,34 @@ var mhcHead = bench.Family{
 		{
 			ID:     "unit-scale",
 			Why:    "the baseline, at every width and stream count",
-			Shapes: concat(nano(4), flash(2), twoStreams(5)),
+			Shapes: slices.Concat(nano(4), flash(2), twoStreams(5)),
 		},
 		{
 			ID:     "coherent-sign",
 			Why:    "no cancellation: a truncating or short accumulator shows its bias",
-			Shapes: concat(nano(4), flash(2)),
-			Change: edit(coherent),
+			Shapes: slices.Concat(nano(4), flash(2)),
+			Change: coherent,
 		},
 		{
 			ID:     "outlier-channel",
 			Why:    "one channel a thousand times the others carries the norm",
 			Shapes: nano(4),
-			Change: edit(outlier),
+			Change: outlier,
 		},
 		{
 			ID:     "tiny-norms",
 			Why:    "rows from 1e-5 to 1e-2, where the eps of the norm is most of its sum",
 			Shapes: nano(6),
-			Change: edit(func(g gen, p problem) error { g.rowScales(p, -5, -2); return nil }),
+			Change: edit(rowScales),
 		},
-		{ID: "zero-rows", Why: "a row of zeros beside real ones", Shapes: nano(4), Change: edit(zeroRows)},
+		{ID: "zero-rows", Why: "a row of zeros beside real ones", Shapes: nano(4), Change: zeroRows},
 		{
 			ID:     "gates-low",
 			Why:    "sigmoid is 2e-9, so the gate is its eps",
-			Shapes: concat(nano(4), twoStreams(3)),
-			Change: edit(gates(-20, 0)),
+			Shapes: slices.Concat(nano(4), twoStreams(3)),
+			Change: gates(-20, 0),
 		},
-		{ID: "gates-high", Why: "the gate is 1 + eps", Shapes: nano(4), Change: edit(gates(20, 0))},
+		{ID: "gates-high", Why: "the gate is 1 + eps", Shapes: nano(4), Change: gates(20, 0)},
 		{
 			ID:     "padded-x",
 			Why:    "row stride longer than a row, more rows than tokens",
@@ -67,17 +67,7 @@ var mhcHead = bench.Family{
 			ID:     "nano-v4",
 			Why:    "trained weights and the states after the last layer",
 			Shapes: nano(8),
-			Change: edit(realPre("model.hc_head.hc_", "model.hc_head.in.0")),
+			Change: realPre("model.hc_head.hc_", "model.hc_head.in.0"),
 		},
 	},
 }
-
-func concat(lists ...[]bench.Shape) []bench.Shape {
-	var out []bench.Shape
-	for _, l := range lists {
-		out = append(out, l...)
-	}
-	return out
-}
-
-func sqrt(n int) float64 { return math.Sqrt(float64(n)) }

@@ -1,6 +1,10 @@
 package mhc
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // The spread after a sublayer (docs/sources.md, mHC). It has no GEMM, so that one contract, fp32, is all there is.
 var mhcPost = bench.Family{
@@ -8,33 +12,29 @@ var mhcPost = bench.Family{
 	Claim: "every stream MUST be post_k f + sum_j comb[j,k] X[j] within five fp32 roundings of its terms, and follow " +
 		"from the operands alone",
 	Draw: drawn(gen.post), Expect: expect, Doc: mhcPostDoc, Contracts: mhcPostContracts, Twins: postTwins,
-	Scenarios: fp32Only([]bench.Scenario{
+	Scenarios: bench.Under([]string{"fp32"}, []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: nano(0, 1, 2, 63, 64, 65, 67)},
 		{
 			ID: "unit-scale", Why: "the baseline, at every width and stream count",
 			Catches: []string{
 				"E1 NVIDIA-NeMo/Automodel#2159", "E1 NVIDIA/Megatron-LM#4957", "E1 huggingface/transformers#46172",
 			},
-			Shapes: concat(nano(4), flash(2), twoStreams(5)),
+			Shapes: slices.Concat(nano(4), flash(2), twoStreams(5)),
 		},
-		{ID: "small-scale", Why: "residual far below the sublayer's output", Shapes: nano(4), Change: edit(scaleX(0.01))},
-		{ID: "large-scale", Why: "residual far above the sublayer's output", Shapes: nano(4), Change: edit(scaleX(300))},
-		{ID: "coherent-sign", Why: "no cancellation", Shapes: nano(4), Change: edit(func(_ gen, p problem) error {
-			p.change("x", absolute)
-			p.change("f", absolute)
-			return nil
-		})},
-		{ID: "outlier-channel", Why: "one channel a thousand times the others", Shapes: nano(4), Change: edit(outlier)},
-		{ID: "zero-rows", Why: "what a zero residual leaves is post f alone", Shapes: nano(4), Change: edit(zeroRows)},
+		{ID: "small-scale", Why: "residual far below the sublayer's output", Shapes: nano(4), Change: scaleX(0.01)},
+		{ID: "large-scale", Why: "residual far above the sublayer's output", Shapes: nano(4), Change: scaleX(300)},
+		{ID: "coherent-sign", Why: "no cancellation", Shapes: nano(4), Change: bench.Each(absolute, "x", "f")},
+		{ID: "outlier-channel", Why: "one channel a thousand times the others", Shapes: nano(4), Change: outlier},
+		{ID: "zero-rows", Why: "what a zero residual leaves is post f alone", Shapes: nano(4), Change: zeroRows},
 		{
 			ID: "cyclic-comb", Why: "comb is a shift of the streams: its transpose shifts the other way",
 			Catches: []string{"E1"},
-			Shapes:  nano(4), Change: edit(cyclic),
+			Shapes:  nano(4), Change: cyclic,
 		},
 		{
 			ID: "stream-coded", Why: "stream j is the constant j+1: the output reads back which streams were mixed",
 			Catches: []string{"E1"},
-			Shapes:  concat(nano(3), twoStreams(3)), Change: edit(streamCoded),
+			Shapes:  slices.Concat(nano(3), twoStreams(3)), Change: streamCoded,
 		},
 		{
 			ID:     "padded-x",
@@ -82,37 +82,25 @@ var mhcPost = bench.Family{
 			ID:     "nano-v4-attn",
 			Why:    "recorded gates, comb, states and attention output",
 			Shapes: nano(8),
-			Change: edit(func(g gen, p problem) error {
-				return g.real(p, map[string]string{
-					"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",
-					"comb": "trace:model.layers.2.attn_hc.out.1", "x": "trace:model.layers.2.attn_hc.in.0",
-				})
+			Change: real(map[string]string{
+				"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",
+				"comb": "trace:model.layers.2.attn_hc.out.1", "x": "trace:model.layers.2.attn_hc.in.0",
 			}),
 		},
 	}),
 }
 
-func fp32Only(scenarios []bench.Scenario) []bench.Scenario {
-	for i := range scenarios {
-		scenarios[i].Contracts = []string{"fp32"}
-	}
-	return scenarios
-}
-
-func cyclic(g gen, p problem) error {
+// cyclic makes comb a shift of the streams.
+var cyclic = edit(func(g gen, p *bench.Problem) {
 	n := g.streams
-	p.change("comb", func(i int, _ float32) float32 {
-		j, k := i/n%n, i%n
-		if (j+1)%n == k {
+	p.Change("comb", func(i int, _ float64) float64 {
+		if (i/n%n+1)%n == i%n {
 			return 1
 		}
 		return 0
 	})
-	return nil
-}
+})
 
-func streamCoded(g gen, p problem) error {
-	width, n := g.width, g.streams
-	p.change("x", func(i int, _ float32) float32 { return float32(i/width%n + 1) })
-	return nil
-}
+var streamCoded = edit(func(g gen, p *bench.Problem) {
+	p.Change("x", func(i int, _ float64) float64 { return float64(i/g.width%g.streams + 1) })
+})

@@ -1,6 +1,11 @@
 package mhc
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"math"
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 // The collapse before a sublayer: mixing GEMM, norm, gates, Sinkhorn, weighted sum (docs/sources.md, mHC).
 var mhcPre = bench.Family{
@@ -17,82 +22,79 @@ var mhcPre = bench.Family{
 			ID: "unit-scale", Why: "the baseline, at every width and stream count", Catches: []string{
 				"H1 vllm-project/vllm#56342",
 			},
-			Shapes: concat(nano(4), flash(2), twoStreams(5)),
+			Shapes: slices.Concat(nano(4), flash(2), twoStreams(5)),
 		},
-		{ID: "small-scale", Why: "norm and GEMM scale together", Shapes: nano(4), Change: edit(scaleX(0.02))},
-		{ID: "large-scale", Why: "residuals of late layers", Shapes: concat(nano(4), flash(1)), Change: edit(scaleX(50))},
+		{ID: "small-scale", Why: "norm and GEMM scale together", Shapes: nano(4), Change: scaleX(0.02)},
+		{ID: "large-scale", Why: "residuals of late layers", Shapes: slices.Concat(nano(4), flash(1)), Change: scaleX(50)},
 		{
 			ID: "coherent-sign", Why: "no cancellation: a truncating or short accumulator shows its bias",
 			Catches: []string{"A6"},
-			Shapes:  concat(nano(4), flash(2)), Change: edit(coherent),
+			Shapes:  slices.Concat(nano(4), flash(2)), Change: coherent,
 		},
 		{
 			ID:     "outlier-channel",
 			Why:    "one channel a thousand times the others carries the norm",
-			Shapes: concat(nano(4), twoStreams(3)),
-			Change: edit(outlier),
+			Shapes: slices.Concat(nano(4), twoStreams(3)),
+			Change: outlier,
 		},
 		{
 			ID: "tiny-norms", Why: "rows from 1e-5 to 1e-2, where the eps of the norm is most of its sum",
 			Catches: []string{"missing norm eps"},
-			Shapes:  concat(nano(6), twoStreams(4)), Change: edit(func(g gen, p problem) error {
-				g.rowScales(p, -5, -2)
-				return nil
-			}),
+			Shapes:  slices.Concat(nano(6), twoStreams(4)), Change: edit(rowScales),
 		},
 		{
 			ID:     "vanishing-rows",
 			Why:    "1e-30: squares underflow, eps alone is left",
 			Shapes: nano(3),
-			Change: edit(scaleX(1e-30)),
+			Change: scaleX(1e-30),
 		},
 		{
 			ID:      "zero-rows",
 			Why:     "a row of zeros beside real ones",
 			Catches: []string{"missing norm eps"},
 			Shapes:  nano(4),
-			Change:  edit(zeroRows),
+			Change:  zeroRows,
 		},
 		{
 			ID: "gates-low", Why: "sigmoid is 2e-9, so pre is its eps and an eps on post is gross", Catches: []string{
 				"E3 eps on the wrong gate",
 			},
-			Shapes: concat(nano(4), twoStreams(3)), Change: edit(gates(-20, -20)),
+			Shapes: slices.Concat(nano(4), twoStreams(3)), Change: gates(-20, -20),
 		},
 		{
 			ID:      "gates-high",
 			Why:     "pre is 1 + eps, post is 2",
 			Catches: []string{"E2 post without its factor 2"},
 			Shapes:  nano(4),
-			Change:  edit(gates(20, 20)),
+			Change:  gates(20, 20),
 		},
 		{
 			ID:     "gates-apart",
 			Why:    "pre low and post high: which rows of fn belong to which gate",
 			Shapes: nano(4),
-			Change: edit(gates(-9, 9)),
+			Change: gates(-9, 9),
 		},
 		{
 			ID:     "near-identity-comb",
 			Why:    "what trained models have: streams stay apart",
-			Shapes: concat(nano(4), twoStreams(3)),
-			Change: edit(nearIdentity),
+			Shapes: slices.Concat(nano(4), twoStreams(3)),
+			Change: nearIdentity,
 		},
 		{
 			ID: "large-logits", Why: "logits of ±30: most softmax entries are the eps alone", Catches: []string{"H4"},
-			Shapes: concat(nano(4), twoStreams(4)), Change: edit(largeLogits),
+			Shapes: slices.Concat(nano(4), twoStreams(4)), Change: largeLogits,
 		},
 		{
 			ID: "slow-sinkhorn", Why: "all rows want one column: far from converged after 20 steps", Catches: []string{
 				"H3 NVIDIA/Megatron-LM#5106",
 			},
-			Shapes: concat(nano(4), twoStreams(4)), Change: edit(oneColumn),
+			Shapes: slices.Concat(nano(4), twoStreams(4)), Change: oneColumn,
 		},
 		{
 			ID:     "uniform-comb",
 			Why:    "no mixes, equal logits: every column sums to 1 - 1e-6, seen without any input error",
 			Shapes: nano(2),
-			Change: edit(uniform),
+			Change: uniform,
 		},
 		{
 			ID:      "padded-x",
@@ -111,7 +113,7 @@ var mhcPre = bench.Family{
 			ID: "rows-beyond-x", Why: "the buffer holds more rows than the batch has tokens", Catches: []string{
 				"rows of a partial tile",
 			},
-			Shapes: concat(nano(5, 65)), Layout: map[string]bench.Layout{"x": {Tail: 64 * 512}},
+			Shapes: nano(5, 65), Layout: map[string]bench.Layout{"x": {Tail: 64 * 512}},
 		},
 		{
 			ID:     "padded-fn",
@@ -135,91 +137,67 @@ var mhcPre = bench.Family{
 		},
 		{
 			ID: "nano-v4-attn", Why: "trained weights and the states of a real forward pass", Shapes: nano(8),
-			Change: edit(realPre("model.layers.2.hc_attn_", "model.layers.2.attn_hc.in.0")),
+			Change: realPre("model.layers.2.hc_attn_", "model.layers.2.attn_hc.in.0"),
 		},
 		{
 			ID: "nano-v4-ffn", Why: "trained weights and states, last layer", Shapes: nano(8), Layout: map[string]bench.Layout{
 				"x": {Gap: 32, Tail: 512},
 			},
-			Change: edit(realPre("model.layers.3.hc_ffn_", "model.layers.3.ffn_hc.in.0")),
+			Change: realPre("model.layers.3.hc_ffn_", "model.layers.3.ffn_hc.in.0"),
 		},
 	},
 }
 
-func scaleX(s float32) change {
-	return func(_ gen, p problem) error { p.change("x", scaledBy(s)); return nil }
-}
+func scaleX(s float32) bench.Change { return bench.Times(float64(s), "x") }
 
 // coherent makes x and fn non-negative and fn smaller, so that mixes stay near 3 in place of sqrt(K).
-func coherent(g gen, p problem) error {
-	p.change("x", absolute)
-	s := float32(4 / sqrt(g.k()))
-	p.change("fn", func(i int, v float32) float32 { return absolute(i, v) * s })
-	return nil
-}
+var coherent = edit(func(g gen, p *bench.Problem) {
+	p.Change("x", absolute)
+	s := float64(float32(4 / math.Sqrt(float64(g.k()))))
+	p.Change("fn", func(_ int, v float64) float64 { return math.Abs(v) * s })
+})
 
-func outlier(g gen, p problem) error {
+var outlier = edit(func(g gen, p *bench.Problem) {
 	k := g.k()
-	p.change("x", func(i int, v float32) float32 {
+	p.Change("x", func(i int, v float64) float64 {
 		if i%k == k/3 {
 			return v * 1000
 		}
 		return v
 	})
-	return nil
-}
+})
 
-func zeroRows(g gen, p problem) error {
-	k := g.k()
-	p.change("x", func(i int, v float32) float32 {
-		if i/k%2 == 1 {
+var zeroRows = edit(func(g gen, p *bench.Problem) {
+	p.Change("x", func(i int, v float64) float64 {
+		if i/g.k()%2 == 1 {
 			return 0
 		}
 		return v
 	})
-	return nil
-}
+})
 
-func gates(pre, post float32) change {
-	return func(g gen, p problem) error { g.gateBase(p, pre, post); return nil }
-}
+var nearIdentity = combBase(func(g gen, j, k int) float64 {
+	if j == k {
+		return 7 + g.NormFloat64()
+	}
+	return g.NormFloat64()
+})
 
-func nearIdentity(g gen, p problem) error {
-	g.combBase(p, func(j, k int) float64 {
-		if j == k {
-			return 7 + g.NormFloat64()
-		}
-		return g.NormFloat64()
-	})
-	return nil
-}
+var largeLogits = combBase(func(g gen, _, _ int) float64 { return 30 * (2*g.Float64() - 1) })
 
-func largeLogits(g gen, p problem) error {
-	g.combBase(p, func(int, int) float64 { return 30 * (2*g.Float64() - 1) })
-	return nil
-}
+var oneColumn = combBase(func(g gen, j, k int) float64 {
+	if k == 1 {
+		return 9 + float64(j)
+	}
+	return g.NormFloat64()
+})
 
-func oneColumn(g gen, p problem) error {
-	g.combBase(p, func(j, k int) float64 {
-		if k == 1 {
-			return 9 + float64(j)
-		}
-		return g.NormFloat64()
-	})
-	return nil
-}
-
-func uniform(g gen, p problem) error {
-	withoutMixes(p)
-	g.combBase(p, func(int, int) float64 { return 0.5 })
-	return nil
-}
+// uniform has no mixes, so that the bases alone are the logits, all alike.
+var uniform = bench.All(bench.Times(0, "fn"), combBase(func(gen, int, int) float64 { return 0.5 }))
 
 // realPre takes nano-v4's weights and recorded states.
-func realPre(weights, states string) change {
-	return func(g gen, p problem) error {
-		return g.real(p, map[string]string{
-			"x": "trace:" + states, "fn": weights + "fn", "scale": weights + "scale", "base": weights + "base",
-		})
-	}
+func realPre(weights, states string) bench.Change {
+	return real(map[string]string{
+		"x": "trace:" + states, "fn": weights + "fn", "scale": weights + "scale", "base": weights + "base",
+	})
 }

@@ -3,6 +3,7 @@ package mhc
 import (
 	"math"
 
+	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/oracle"
 )
@@ -13,11 +14,14 @@ type Recipe struct {
 	Name     string
 	Contract string // fp32, tf32-rn, bf16: what it declares
 	Gemm     func(x, w oracle.Mat) oracle.Mat
-	Squares  Dot                   // sum of squares of the norm
-	Small    Dot                   // sums over streams: Sinkhorn, collapse, spread
-	Exp      func(float32) float32 // exp of the softmax
-	EpsFirst bool                  // Sinkhorn's eps joins the sum first and not last
+	Squares  Dot                                                  // sum of squares of the norm
+	Small    Dot                                                  // sums over streams: Sinkhorn, collapse, spread
+	Exp      func(float32) float32                                // exp of the softmax
+	Divisor  func(r Recipe, group []float64, eps float32) float32 // of a Sinkhorn step
 }
+
+// Dot is a sum of products of fp32 values that are carried as float64.
+type Dot = bench.Dot[float64]
 
 // Ops returns exact operators with the hyper-connections replaced by the recipe's.
 func (r Recipe) Ops() oracle.Ops {
@@ -32,7 +36,7 @@ func GemmOf(d Dot) func(x, w oracle.Mat) oracle.Mat {
 		out := oracle.NewMat(x.Rows, w.Rows)
 		for t := range x.Rows {
 			for i := range w.Rows {
-				out.Row(t)[i] = d(x.Row(t), w.Row(i))
+				out.Row(t)[i] = float64(d(x.Row(t), w.Row(i)))
 			}
 		}
 		return out
@@ -55,7 +59,7 @@ func GemmUnder(c numerics.Contract) func(x, w oracle.Mat) oracle.Mat {
 func (r Recipe) mix(v, fn oracle.Mat, normEps float64) oracle.Mat {
 	mixes := r.Gemm(v, fn)
 	for t := range mixes.Rows {
-		sum := float32(r.Squares(v.Row(t), v.Row(t)))
+		sum := r.Squares(v.Row(t), v.Row(t))
 		mean := sum / float32(v.Cols)
 		scale := 1 / float32(math.Sqrt(float64(mean+float32(normEps))))
 		row := mixes.Row(t)
@@ -110,12 +114,18 @@ func exp2Form(x float32) float32 {
 	return float32(math.Exp2(float64(float32(x * float32(math.Log2E)))))
 }
 
-// sinkhorn: oracle.Sinkhorn in fp32.
-func (r Recipe) sinkhorn(b []float64, n, iterations int, eps float32) {
-	group, ones := make([]float64, n), make([]float64, n)
+// sum adds a group in the order of Small.
+func (r Recipe) sum(group []float64) float32 {
+	ones := make([]float64, len(group))
 	for k := range ones {
 		ones[k] = 1
 	}
+	return r.Small(group, ones)
+}
+
+// sinkhorn: oracle.Sinkhorn in fp32.
+func (r Recipe) sinkhorn(b []float64, n, iterations int, eps float32) {
+	group := make([]float64, n)
 	for j := range n {
 		row := b[j*n : (j+1)*n]
 		top := float32(math.Inf(-1))
@@ -125,7 +135,7 @@ func (r Recipe) sinkhorn(b []float64, n, iterations int, eps float32) {
 		for k, v := range row {
 			row[k] = float64(r.Exp(float32(v) - top))
 		}
-		sum := float32(r.Small(row, ones))
+		sum := r.sum(row)
 		for k, v := range row {
 			row[k] = float64(float32(v)/sum + eps)
 		}
@@ -134,15 +144,7 @@ func (r Recipe) sinkhorn(b []float64, n, iterations int, eps float32) {
 		for l := range n {
 			group[l] = b[first+l*stride]
 		}
-		var sum float32
-		if r.EpsFirst {
-			sum = eps
-			for _, v := range group {
-				sum += float32(v)
-			}
-		} else {
-			sum = float32(r.Small(group, ones)) + eps
-		}
+		sum := r.Divisor(r, group, eps)
 		for l, v := range group {
 			b[first+l*stride] = float64(float32(v) / sum)
 		}
@@ -169,7 +171,7 @@ func (r Recipe) pre(x, pre oracle.Mat) oracle.Mat {
 			for j := range n {
 				column[j] = x.Row(t)[j*width+c]
 			}
-			out.Row(t)[c] = r.Small(pre.Row(t), column)
+			out.Row(t)[c] = float64(r.Small(pre.Row(t), column))
 		}
 	}
 	return out
@@ -191,7 +193,7 @@ func (r Recipe) post(f, post, comb, x oracle.Mat) oracle.Mat {
 				for j := range n {
 					column[j+1] = x.Row(t)[j*width+c]
 				}
-				out.Row(t)[k*width+c] = r.Small(weights, column)
+				out.Row(t)[k*width+c] = float64(r.Small(weights, column))
 			}
 		}
 	}

@@ -19,25 +19,17 @@ func genOf(g bench.Gen) gen {
 // k is the length of the mixing GEMM.
 func (g gen) k() int { return g.streams * g.width }
 
-// problem is a bench.Problem whose operands are all F32.
-type problem struct{ *bench.Problem }
-
-// change edits a problem.
-type change func(g gen, p problem) error
-
-// edit makes a scenario's Change of a change.
-func edit(c change) func(bench.Gen, *bench.Problem) error {
-	return func(g bench.Gen, p *bench.Problem) error { return c(genOf(g), problem{p}) }
+// edit makes a scenario's Change of one that sees the sizes.
+func edit(c func(g gen, p *bench.Problem)) bench.Change {
+	return func(g bench.Gen, p *bench.Problem) error {
+		c(genOf(g), p)
+		return nil
+	}
 }
 
 // drawn makes a family's Draw of a generator.
 func drawn(draw func(gen) bench.Problem) func(bench.Gen) (bench.Problem, error) {
 	return func(g bench.Gen) (bench.Problem, error) { return draw(genOf(g)), nil }
-}
-
-// change applies f to every value of an operand.
-func (p problem) change(name string, f func(i int, v float32) float32) {
-	p.Change(name, func(i int, v float64) float64 { return float64(f(i, float32(v))) })
 }
 
 // nano is nano-v4's hyper-connection: n = 4, C = 128.

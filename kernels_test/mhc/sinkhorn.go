@@ -23,7 +23,7 @@ func sinkhornFamily() bench.Family {
 		Doc: bench.Doc{
 			Summary: "comb = Sinkhorn(logits); variant v4: softmax + hc_eps, then column and row steps, ending on a column; " +
 				"tilekernels: 10 of them; log: exp, 20 times column then row, no eps",
-			Operands: []bench.TensorDoc{{Name: "logits", DType: "F32", Shape: "[T, n, n]", Meaning: "from j to k"}},
+			Operands: []bench.TensorDoc{{Name: "logits", DType: "F32", Shape: "[T, n, n]", Meaning: "row j to column k"}},
 			Outputs:  []bench.TensorDoc{{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "nearly doubly stochastic"}},
 			Attrs: []bench.AttrDoc{
 				{Name: "variant", Meaning: "v4, tilekernels or log"}, {Name: "iterations", Meaning: "column steps"}, {
@@ -40,15 +40,12 @@ func sinkhornFamily() bench.Family {
 				Why:     "one entry far above the rest: variants differ most",
 				Catches: []string{"H3 NVIDIA/Megatron-LM#5106"},
 				Shapes:  squares(4, 3),
-				Change: func(_ bench.Gen, p *bench.Problem) error {
-					p.Change("logits", func(i int, v float64) float64 {
-						if i%16 == 6 {
-							return 8
-						}
-						return v
-					})
-					return nil
-				},
+				Change: bench.Each(func(i int, v float64) float64 {
+					if i%16 == 6 {
+						return 8
+					}
+					return v
+				}, "logits"),
 			},
 			{
 				ID:      "large-logits",
@@ -68,7 +65,7 @@ func sinkhornFamily() bench.Family {
 				Layout: map[string]bench.Layout{"logits": {Lead: 8, Gap: 8, Tail: 24}},
 			},
 		},
-		Twins: []bench.Twin{denseTwin},
+		Twins: []bench.Twin{bench.Dense()},
 	}
 }
 

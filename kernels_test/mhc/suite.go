@@ -9,14 +9,14 @@ import (
 func Suite() bench.Suite {
 	return bench.Suite{
 		Name: "mhc", Families: []bench.Family{mhcPre, mhcPost, mhcHead, sinkhornFamily()},
-		Built: builtCandidate, Variants: variants(), Plants: append(plants(), sinkhornAlonePlants()...),
+		Built: built, Variants: variants(), Plants: plants(),
 	}
 }
 
-// builtCandidate is the built-in candidate of a contract, of the mixing GEMM or of Sinkhorn alone.
-func builtCandidate(contract string) (bench.Candidate, error) {
+// built is the built-in candidate of a contract, of the mixing GEMM or of Sinkhorn alone.
+func built(contract string) (bench.Candidate, error) {
 	if v, ok := variantNamed(contract); ok {
-		return sinkhornCandidate(contract, v, sinkhornOrder{}), nil
+		return sinkhornCandidate(contract, v, plain()), nil
 	}
 	r, err := Built(contract)
 	if err != nil {
@@ -46,15 +46,15 @@ var (
 )
 
 var constants = []bench.AttrDoc{
-	{Name: "hc_mult", Meaning: "n, streams of the residual"},
-	{Name: "sinkhorn_iterations", Meaning: "column steps of Sinkhorn"},
-	{Name: "hc_eps", Meaning: "added to pre, to the softmax of comb and to every divisor of Sinkhorn"},
+	{Name: "hc_mult", Meaning: "n, number of residual streams"},
+	{Name: "sinkhorn_iterations", Meaning: "Sinkhorn iterations (column steps)"},
+	{Name: "hc_eps", Meaning: "added to pre, to comb's softmax and to every divisor of Sinkhorn"},
 	{Name: "norm_eps", Meaning: "added to the mean of squares of the whole row, inside the root"},
 }
 
 var mixOperands = func(m, s string) []bench.TensorDoc {
 	return []bench.TensorDoc{
-		{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "streams of the residual"},
+		{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams"},
 		{
 			Name:    "fn",
 			DType:   "F32",
@@ -73,8 +73,8 @@ var (
 		Operands: mixOperands("(2+n)n", "3"),
 		Outputs: []bench.TensorDoc{
 			{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the sublayer"},
-			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates of its output"},
-			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing of the streams, from j to k"},
+			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates of the sublayer's output"},
+			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing matrix of the streams, row j to column k"},
 		},
 		Attrs: constants,
 	}
@@ -83,16 +83,16 @@ var (
 		Operands: []bench.TensorDoc{
 			{Name: "f", DType: "F32", Shape: "[T, C]", Meaning: "output of the sublayer"},
 			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates"},
-			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing, from j to k"},
-			{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "streams of the residual"},
+			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing matrix of the streams, row j to column k"},
+			{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams"},
 		},
-		Outputs: []bench.TensorDoc{{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "streams after the sublayer"}},
+		Outputs: []bench.TensorDoc{{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"}},
 		Attrs:   constants,
 	}
 	mhcHeadDoc = bench.Doc{
 		Summary:  "pre = sigmoid(norm(x)·fnᵀ·scale + base) + hc_eps; y = Σ_j pre_j X_j",
 		Operands: mixOperands("n", "1"),
-		Outputs:  []bench.TensorDoc{{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "what the last norm gets"}},
+		Outputs:  []bench.TensorDoc{{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the final norm"}},
 		Attrs:    constants,
 	}
 )

@@ -6,23 +6,14 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-var denseTwin = bench.Twin{Class: "strides", Name: "dense operands", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-	padded := len(p.Layout) > 0
-	p.Layout = map[string]bench.Layout{}
-	return padded
-}}
-
 var mixTwins = []bench.Twin{
-	denseTwin,
+	bench.Dense(),
 	{Class: "accumulation", Name: "operands that bf16 holds", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 		narrow(p, "x", 8)
 		narrow(p, "fn", 8)
 		return true
 	}},
-	{Class: "eps", Name: "both eps 0", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Attrs["hc_eps"], p.Attrs["norm_eps"] = 0.0, 0.0
-		return true
-	}},
+	bench.Fixed("eps", "both eps 0", bench.Attrs{"hc_eps": 0.0, "norm_eps": 0.0}),
 	{Class: "variant", Name: "logits of comb that are equal and no eps", Apply: func(g bench.Gen, p *bench.Problem) bool {
 		h := genOf(g)
 		if len(p.In("base").Data) <= 2*h.streams {
@@ -58,7 +49,7 @@ func narrow(p *bench.Problem, name string, bits int) {
 }
 
 var postTwins = []bench.Twin{
-	denseTwin,
+	bench.Dense(),
 	{Class: "layout", Name: "comb symmetric and all streams equal", Apply: func(g bench.Gen, p *bench.Problem) bool {
 		n, c := genOf(g).streams, genOf(g).width
 		comb, x := p.In("comb").Data, p.In("x").Data
@@ -69,8 +60,5 @@ var postTwins = []bench.Twin{
 		p.Change("x", func(i int, _ float64) float64 { return x[i/(n*c)*n*c] })
 		return true
 	}},
-	{Class: "gate", Name: "gates of 1", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-		p.Change("post", func(int, float64) float64 { return 1 })
-		return true
-	}},
+	bench.Level("gate", "gates of 1", 1, "post"),
 }

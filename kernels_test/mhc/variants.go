@@ -3,16 +3,32 @@ package mhc
 import (
 	"fmt"
 
+	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/oracle"
 )
 
+var (
+	sequential = bench.DotSequential[float64]
+	reversed   = bench.DotReversed[float64]
+	fused      = bench.DotFused[float64]
+	pairwise   = bench.DotPairwise[float64]
+	exact      = bench.DotWide[float64]
+)
+
+func lanes(n int) Dot { return bench.DotLanes[float64](n, bench.Tree) }
+
+func blocked(n int, inside Dot) Dot { return bench.DotBlocks(n, inside) }
+
+func split(n int, inside Dot) Dot { return bench.DotSplits(n, inside) }
+
 // plain is the fp32 recipe that the others differ from in one thing.
 func plain() Recipe {
 	return Recipe{
-		Name: "fp32-sequential", Contract: "fp32", Gemm: GemmOf(Sequential), Squares: Sequential, Small: Sequential,
-		Exp: exp32,
+		Name: "fp32-sequential", Contract: "fp32", Gemm: GemmOf(sequential), Squares: sequential, Small: sequential,
+		Exp:     exp32,
+		Divisor: func(r Recipe, group []float64, eps float32) float32 { return r.sum(group) + eps },
 	}
 }
 
@@ -45,24 +61,24 @@ func Variants() []Recipe {
 		name string
 		dot  Dot
 	}{
-		{"sequential", Sequential},
-		{"reversed", Reversed},
-		{"fused", Fused},
-		{"pairwise", Pairwise},
-		{"exact", Exact},
-		{"blocked-8", Blocked(8, Sequential)},
-		{"blocked-32", Blocked(32, Sequential)},
-		{"blocked-128-pairwise", Blocked(128, Pairwise)},
-		{"blocked-100-fused", Blocked(100, Fused)},
-		{"split-2", SplitK(2, Sequential)},
-		{"split-3-reversed", SplitK(3, Reversed)},
-		{"split-4", SplitK(4, Sequential)},
-		{"split-7", SplitK(7, Sequential)},
-		{"split-16-fused", SplitK(16, Fused)},
-		{"lanes-8", Lanes(8)},
-		{"lanes-32", Lanes(32)},
-		{"lanes-128", Lanes(128)},
-		{"split-4-lanes-32", SplitK(4, Lanes(32))},
+		{"sequential", sequential},
+		{"reversed", reversed},
+		{"fused", fused},
+		{"pairwise", pairwise},
+		{"exact", exact},
+		{"blocked-8", blocked(8, sequential)},
+		{"blocked-32", blocked(32, sequential)},
+		{"blocked-128-pairwise", blocked(128, pairwise)},
+		{"blocked-100-fused", blocked(100, fused)},
+		{"split-2", split(2, sequential)},
+		{"split-3-reversed", split(3, reversed)},
+		{"split-4", split(4, sequential)},
+		{"split-7", split(7, sequential)},
+		{"split-16-fused", split(16, fused)},
+		{"lanes-8", lanes(8)},
+		{"lanes-32", lanes(32)},
+		{"lanes-128", lanes(128)},
+		{"split-4-lanes-32", split(4, lanes(32))},
 	}
 	for _, o := range orders {
 		with("fp32-"+o.name, func(r *Recipe) { r.Gemm, r.Squares = GemmOf(o.dot), o.dot })
@@ -70,12 +86,19 @@ func Variants() []Recipe {
 	for _, o := range orders[1:5] {
 		with("fp32-small-sums-"+o.name, func(r *Recipe) { r.Small = o.dot })
 	}
-	with("fp32-squares-apart", func(r *Recipe) { r.Gemm, r.Squares = GemmOf(Lanes(64)), Pairwise })
-	with("fp32-eps-first", func(r *Recipe) { r.EpsFirst = true })
+	with("fp32-squares-apart", func(r *Recipe) { r.Gemm, r.Squares = GemmOf(lanes(64)), pairwise })
+	with("fp32-eps-first", func(r *Recipe) {
+		r.Divisor = func(_ Recipe, group []float64, eps float32) float32 {
+			for _, v := range group {
+				eps += float32(v)
+			}
+			return eps
+		}
+	})
 	with("fp32-exp2-softmax", func(r *Recipe) { r.Exp = exp2Form })
 	acc := numerics.FP32Any()
 	acc.Order, acc.Chunk = numerics.Blocked, 48
-	with("fp32-accumulator-blocked-48", func(r *Recipe) { r.Gemm = GemmOf(acc.Dot) })
+	with("fp32-accumulator-blocked-48", func(r *Recipe) { r.Gemm = GemmOf(bench.DotUnder[float64](acc)) })
 	for _, c := range declared()[1:] {
 		out = append(out, underContract(c)...)
 	}
@@ -88,23 +111,23 @@ func underContract(c numerics.Contract) []Recipe {
 	var out []Recipe
 	add := func(name string, gemm func(x, w oracle.Mat) oracle.Mat) {
 		r := plain()
-		r.Name, r.Contract, r.Gemm, r.Squares = c.Name+"-"+name, c.Name, gemm, Lanes(32)
+		r.Name, r.Contract, r.Gemm, r.Squares = c.Name+"-"+name, c.Name, gemm, lanes(32)
 		out = append(out, r)
 	}
 	add("native", GemmUnder(c))
 	for _, size := range []int{64, 128, 256} {
-		split := c
-		split.Acc.Splits = []numerics.Split{{K: 256, Size: size}, {K: 512, Size: size}, {K: 16384, Size: 8 * size}}
-		add(fmt.Sprintf("split-%d", size), GemmUnder(split))
+		cut := c
+		cut.Acc.Splits = []numerics.Split{{K: 256, Size: size}, {K: 512, Size: size}, {K: 16384, Size: 8 * size}}
+		add(fmt.Sprintf("split-%d", size), GemmUnder(cut))
 	}
 	for _, o := range []struct {
 		name string
 		dot  Dot
-	}{{"sequential", Sequential}, {"pairwise", Pairwise}, {"lanes-32", Lanes(32)}, {"split-4", SplitK(4, Fused)}} {
+	}{{"sequential", sequential}, {"pairwise", pairwise}, {"lanes-32", lanes(32)}, {"split-4", split(4, fused)}} {
 		add("read-fp32-"+o.name, readAs(c, o.dot))
 	}
-	add("unrounded-fp32", GemmOf(Pairwise))
-	add("unrounded-exact", GemmOf(Exact))
+	add("unrounded-fp32", GemmOf(pairwise))
+	add("unrounded-exact", GemmOf(exact))
 	return out
 }
 
