@@ -86,7 +86,9 @@ var (
 			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing matrix of the streams, row j to column k"},
 			{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams"},
 		},
-		Outputs: []bench.TensorDoc{{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"}},
+		Outputs: []bench.TensorDoc{
+			{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"},
+		},
 		Attrs:   constants,
 	}
 	mhcHeadDoc = bench.Doc{
