@@ -89,7 +89,7 @@ var (
 		Outputs: []bench.TensorDoc{
 			{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"},
 		},
-		Attrs:   constants,
+		Attrs: constants,
 	}
 	mhcHeadDoc = bench.Doc{
 		Summary:  "pre = sigmoid(norm(x)·fnᵀ·scale + base) + hc_eps; y = Σ_j pre_j X_j",
