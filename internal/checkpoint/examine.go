@@ -41,6 +41,9 @@ func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 	if err := p.contents(ctx, quants, o); err != nil {
 		return Report{}, fmt.Errorf("checkpoint: %w", err)
 	}
+	if err := p.unchanged(); err != nil {
+		return Report{}, fmt.Errorf("checkpoint: %w", err)
+	}
 	if o.Base != nil {
 		if err := p.againstBase(ctx, o); err != nil {
 			return Report{}, fmt.Errorf("checkpoint: base: %w", err)
@@ -64,6 +67,7 @@ func newPatient(fsys fs.FS) *patient {
 		byCanon: map[string]*tensor{},
 		lost:    map[string]bool{},
 		missed:  map[string]bool{},
+		stamps:  map[string]stamp{},
 		plan:    &quant.Plan{},
 		blamed:  map[*tensor]bool{},
 	}

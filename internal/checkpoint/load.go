@@ -55,6 +55,7 @@ type patient struct {
 	config     *Config
 	rawConfig  []byte
 	plan       *quant.Plan
+	stamps     map[string]stamp
 	shelf      shelf               // tensors by stored name
 	missed     map[string]bool     // canonical names reported as missing
 	peerOf     map[string]*tensor  // class to one of its tensors
@@ -85,24 +86,27 @@ func (p *patient) load(progress func(Progress)) error {
 	case name != "":
 		shards = p.numbered()
 	default:
-		shards = []string{singleFile}
+		shards = p.unindexed()
 	}
 	if len(shards) == 0 {
-		return errors.New("the folder holds no safetensors file that an index names, nor " + singleFile +
-			"; give the folder of the weights")
+		return fitness(p.fsys, "the folder")
 	}
 	slices.Sort(shards)
 	opened := openAll(p.fsys, shards)
 	byName := map[string]*safetensors.File{}
 	for i, o := range opened {
 		if o.err != nil {
-			if ix == nil && name == "" {
+			if ix == nil && name == "" && len(shards) == 1 {
 				return o.err // nothing but this file: the folder is no checkpoint
 			}
 			p.unopened(shards[i], o.err)
 			continue
 		}
 		byName[shards[i]] = o.file
+		p.stamps[o.file.Name()], err = p.stamped(o.file.Name())
+		if err != nil {
+			return err
+		}
 		p.files = append(p.files, o.file)
 		p.enter(o.file)
 		tell(progress, "headers", int64(i+1), int64(len(shards)), p.started)
@@ -203,6 +207,37 @@ func (p *patient) numbered() []string {
 		}
 	}
 	return out
+}
+
+// unindexed lists the files of a folder without an index: model.safetensors, the only safetensors file, or shards that
+// are numbered and have lost their index.
+func (p *patient) unindexed() []string {
+	entries, err := fs.ReadDir(p.fsys, ".")
+	if err != nil {
+		return nil
+	}
+	var all, shards []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == singleFile:
+			return []string{singleFile}
+		case shardName.MatchString(name):
+			shards = append(shards, name)
+			fallthrough
+		case strings.HasSuffix(name, fileSuffix) && whatIs(name) == "one safetensors file":
+			all = append(all, name)
+		}
+	}
+	if len(shards) > 1 {
+		p.add(Certain, KindIndexUnreadable, nil, "the folder holds %d numbered shards and no index, so loaders cannot tell "+
+			"whether all are there; fetch %s", len(shards), "model"+indexSuffix)
+		return shards
+	}
+	if len(all) > 1 {
+		p.add(Look, KindShardUnlisted, nil, "the folder holds %d safetensors files and no index (%s and others): all were "+
+			"examined as one checkpoint", len(all), all[0])
+	}
+	return all
 }
 
 // strays reports shard files that the index does not name.

@@ -57,7 +57,7 @@ func foreign(n string) bool {
 		return strings.HasSuffix(part, "scale_inv") || strings.Contains(part, "_proj") // most names by far
 	}
 	for _, s := range [...]string{
-		"_proj", "self_attn", "mlp.", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias", "sinks", "e_score",
+		"_proj", "self_attn", "mlp.", "block_sparse_moe", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias", "sinks", "e_score",
 		"kv_norm.w", "compressor.indexer", "gate.tid", "shared_head", "embed_tokens",
 	} {
 		if strings.Contains(n, s) {
@@ -71,8 +71,12 @@ func segment(p, prev string) string {
 	switch p {
 	case "self_attn":
 		return "attn"
-	case "mlp":
+	case "mlp", "block_sparse_moe": // the second in Mixtral and MiniMax
 		return "ffn"
+	case "router": // gpt-oss
+		if prev == "mlp" {
+			return "gate"
+		}
 	case "input_layernorm":
 		return "attn_norm"
 	case "post_attention_layernorm":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,33 @@ func (p *patient) parts(jobs map[*tensor]*job) []*part {
 	}
 	flush()
 	return out
+}
+
+// stamp is a file's size and time when its header was read.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+func (p *patient) stamped(name string) (stamp, error) {
+	info, err := fs.Stat(p.fsys, name)
+	if err != nil {
+		return stamp{}, err //nolint:wrapcheck // a *fs.PathError that names the file
+	}
+	return stamp{info.Size(), info.ModTime()}, nil
+}
+
+// unchanged refuses an examination during which a shard was written.
+func (p *patient) unchanged() error {
+	for _, f := range p.files {
+		now, err := p.stamped(f.Name())
+		if err == nil && now == p.stamps[f.Name()] {
+			continue
+		}
+		return fmt.Errorf("%s was changed while it was examined, so that nothing said of it would hold; wait until it is "+
+			"written and examine it again", f.Name())
+	}
+	return nil
 }
 
 // scan looks at every byte of the checkpoint, on as many goroutines as there are processors.

@@ -7,12 +7,13 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/assay-suite/assay/internal/checkpoint"
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/numerics/format"
 )
 
 // baseStrip is about how many values of a tensor are compared at a time.
@@ -20,14 +21,17 @@ const baseStrip = 1 << 19
 
 // baseJobs has a step for every class of tensors that both checkpoints have as numbers: the same name in every layer
 // and expert.
-func (m *meter) baseJobs() []job {
-	base := newSource(m.o.Base)
+func (m *meter) baseJobs() ([]job, error) {
+	base, err := newSource(m.o.Base, nil)
+	if err != nil {
+		return nil, err
+	}
 	classes := map[string][]string{}
 	var order []string
 	missing := 0
 	for _, canon := range m.names {
 		rows, cols, ok := m.shape(canon)
-		if !ok || isScale(canon) || m.integer(canon) {
+		if !ok || m.isScale(canon) || m.integer(canon) {
 			continue
 		}
 		br, bc, there := base.shape(canon)
@@ -55,23 +59,23 @@ func (m *meter) baseJobs() []job {
 			return m.compareClass(ctx, base, class, classes[class])
 		}})
 	}
-	return out
+	return out, nil
 }
 
-func isScale(canon string) bool {
-	for _, s := range []string{".scale", ".weight_scale", ".weight_scale_2", ".input_scale"} {
-		if strings.HasSuffix(canon, s) {
-			return true
-		}
-	}
-	return false
+// isScale tells a tensor that decodes another one.
+func (s *source) isScale(canon string) bool {
+	_, part := quant.Split(s.places[canon].stored)
+	return part != quant.Codes
 }
 
 // integer tells a tensor that holds no numbers to round: a table, a mask, or bytes that nothing scales.
 func (s *source) integer(canon string) bool {
+	if w, err := s.find(canon); w != nil || err != nil {
+		return err != nil
+	}
 	info, _ := s.ckpt.Tensor(s.places[canon].stored)
-	_, err := elementFormat(info.DType, s.scaleName(canon) != "")
-	return err != nil
+	_, err := format.ByDType(string(info.DType))
+	return err != nil || len(info.Shape) > 1
 }
 
 // compareClass is the relative error of a class of tensors, dequantised, against the base's. Tensors are independent:

@@ -11,7 +11,8 @@ import (
 func BenchmarkBase(b *testing.B) {
 	m := newMeter(b, "nano-v4-nvfp4", Seeded("x"))
 	m.o.Base = shipped(b, "nano-v4")
-	jobs := m.baseJobs()
+	jobs, err := m.baseJobs()
+	require.NoError(b, err)
 	for b.Loop() {
 		m.bytes.Store(0)
 		for _, j := range jobs {

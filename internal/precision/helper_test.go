@@ -39,5 +39,7 @@ func newMeter(t testing.TB, folder string, s *States) *meter {
 	set, defaulted, err := readSettings(nanoConfig(t))
 	require.NoError(t, err)
 	require.Empty(t, defaulted)
-	return &meter{source: newSource(shipped(t, folder)), set: set, states: s, o: Options{Tokens: 8, Candidate: Emulate}}
+	src, err := newSource(shipped(t, folder), nil)
+	require.NoError(t, err)
+	return &meter{source: src, set: set, states: s, o: Options{Tokens: 8, Candidate: Emulate}}
 }

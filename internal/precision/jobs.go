@@ -2,6 +2,7 @@ package precision
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,17 +68,27 @@ func (m *meter) jobs() ([]job, error) {
 		}
 	}
 	slices.SortStableFunc(indexers, func(a, b string) int { return layerOf(a) - layerOf(b) })
+	if len(indexers) == 0 && !slices.ContainsFunc(m.names, func(n string) bool { return strings.HasSuffix(n, "hc_attn_fn") }) {
+		out = append(out, m.plainJobs()...)
+	}
 	out = append(out, m.indexJobs(indexers)...)
 	out = append(out, m.stackJobs()...)
 	if m.o.Base != nil {
-		out = append(out, m.baseJobs()...)
+		jobs, err := m.baseJobs()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, jobs...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("precision: the checkpoint has no hc_*_fn, indexer or gate by any known name, and no base " +
-			"was given: nothing to measure")
+		return nil, ErrNothing
 	}
 	return out, nil
 }
+
+// ErrNothing says that a checkpoint has no tensor that this package examines.
+var ErrNothing = errors.New("precision: the checkpoint has no mHC mix, indexer, router, norm or head by any known name, " +
+	"and no base was given: nothing to measure")
 
 // module is the name of Hugging Face's module for a layer's states.
 func module(canon, rest string) string {

@@ -89,7 +89,11 @@ func Measure(ctx context.Context, ckpt *safetensors.Checkpoint, states *States, 
 	if err != nil {
 		return Result{}, err
 	}
-	m := &meter{source: newSource(ckpt), set: set, states: states, o: o}
+	src, err := newSource(ckpt, o.Config)
+	if err != nil {
+		return Result{}, err
+	}
+	m := &meter{source: src, set: set, states: states, o: o}
 	if len(defaulted) > 0 {
 		m.note("not in config.json, so the published constants of V4-Flash are taken: %v", defaulted)
 	}

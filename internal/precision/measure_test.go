@@ -27,7 +27,9 @@ func TestBaseErrorsAreThoseOfTheFormats(t *testing.T) {
 	for _, folder := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		m := newMeter(t, folder, Seeded("x"))
 		m.o.Base = shipped(t, "nano-v4")
-		for _, j := range m.baseJobs() {
+		jobs, err := m.baseJobs()
+		require.NoError(t, err)
+		for _, j := range jobs {
 			rows, err := j.run(context.Background())
 			require.NoError(t, err)
 			for _, r := range rows {

@@ -22,6 +22,8 @@ const (
 	Index       Kind = "indexer"     // wq_b, weights_proj, compressor.wkv and wgate, wk
 	Keys        Kind = "index-keys"  // cached index keys in a storage format
 	Compounding Kind = "compounding" // all layers' hc_*_fn together
+	Head        Kind = "head"        // rows of the output head
+	Norm        Kind = "norm"        // gains, rounded without scales
 	Base        Kind = "base"        // dequantised values against those of the base checkpoint
 )
 

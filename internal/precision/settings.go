@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/assay-suite/assay/internal/checkpoint"
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/oracle"
 )
 
@@ -45,7 +46,7 @@ func readSettings(raw []byte) (s settings, defaulted []string, err error) {
 			return s, nil, fmt.Errorf("precision: %w", err)
 		}
 		s.family = c.Family
-		if err := json.Unmarshal(raw, &f); err != nil {
+		if err := json.Unmarshal(quant.PlainJSON(raw), &f); err != nil {
 			return s, nil, fmt.Errorf("precision: config.json is not a JSON object of a model's settings: %w", err)
 		}
 	}

@@ -18,11 +18,12 @@ import (
 // Every matrix of the quantised folders reads as the loader of nano-v4 reads it, in strips that cut blocks.
 func TestStripsAreTheLoadersValues(t *testing.T) {
 	for _, folder := range []string{"nano-v4-mxfp4", "nano-v4-nvfp4"} {
-		s := newSource(shipped(t, folder))
+		s, err := newSource(shipped(t, folder), nil)
+		require.NoError(t, err)
 		compared := 0
 		for _, canon := range s.names {
 			rows, cols, ok := s.shape(canon)
-			if !ok || rows < 2 || isScale(canon) || s.integer(canon) {
+			if !ok || rows < 2 || s.isScale(canon) || s.integer(canon) {
 				continue
 			}
 			want, err := nano.Dequantise(s.ckpt, s.places[canon].stored, []int{rows, cols})
@@ -79,7 +80,7 @@ func made(t *testing.T, parts map[string]part) *safetensors.Checkpoint {
 
 func TestOtherSpellingsAndStorages(t *testing.T) {
 	one := byte(0x38) // 1.0 in e4m3
-	s := newSource(made(t, map[string]part{
+	s, err := newSource(made(t, map[string]part{
 		// SGLang: wkv over wgate in one tensor, scales of fp8 as multipliers under another name.
 		"model.layers.2.self_attn.indexer.compressor.wkv_gate.weight": f32([]int{4, 2}, 1, 2, 3, 4, 5, 6, 7, 8),
 		"model.layers.2.self_attn.indexer.wq_b.weight": {
@@ -91,7 +92,8 @@ func TestOtherSpellingsAndStorages(t *testing.T) {
 		"model.layers.2.mlp.gate.weight_scale": f32([]int{2, 1}, 2, 4),
 		// No scale at all.
 		"model.layers.3.mlp.gate.weight": {"F8_E4M3", []int{1, 2}, []byte{one, one}},
-	}))
+	}), nil)
+	require.NoError(t, err)
 	for canon, want := range map[string][]float64{
 		"layers.2.attn.indexer.compressor.wkv.weight":   {1, 2, 3, 4},
 		"layers.2.attn.indexer.compressor.wgate.weight": {5, 6, 7, 8},
@@ -106,25 +108,9 @@ func TestOtherSpellingsAndStorages(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []float64{7, 8}, m.Data)
 	_, err = s.all("layers.3.ffn.gate.weight")
-	require.ErrorContains(t, err, "without scales")
+	require.ErrorContains(t, err, "without its scale")
 	_, err = s.all("layers.9.ffn.gate.weight")
 	require.ErrorContains(t, err, "no such")
-}
-
-func TestBlock(t *testing.T) {
-	for _, row := range []struct {
-		name            string
-		length, n, want int
-	}{
-		{"128 blocks with a short last one", 192, 2, 128},
-		{"one scale a row", 300, 300, 1},
-		{"groups of 32", 4096, 128, 32},
-		{"one for all", 96, 1, 128},
-		{"neither", 100, 7, 0},
-		{"none", 100, 0, 0},
-	} {
-		assert.Equal(t, row.want, block(row.length, row.n), row.name)
-	}
 }
 
 func TestSettings(t *testing.T) {
