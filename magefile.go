@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,10 +21,7 @@ import (
 var Default = Assay
 
 // pillars are the packages whose test binaries users run; each ends in suite.Main.
-var pillars = []string{"./fidelity", "./fidelity/internal/diagnose", "./kernels_test", "./numerics"}
-
-// examiners are the further packages of the weights tag whose binaries are useful on a machine with a checkpoint.
-var examiners = []string{"./internal/checkpoint", "./internal/precision"}
+var pillars = []string{"./fidelity", "./fidelity/internal/diagnose", "./kernels_test", "./numerics", "./weights"}
 
 // allTags are the build tags of the module, as vet and the linters need them.
 const allTags = "live,gpu,weights,mage,exhaustive"
@@ -82,37 +78,10 @@ func Test(ctx context.Context) error {
 	return run(ctx, "go", "test", "./...")
 }
 
-// Weights examines a checkpoint, ASSAY_WEIGHTS, or the shipped nano folders: doctor, precision, the mHC mix.
+// Weights examines a checkpoint, ASSAY_WEIGHTS, or the shipped nano folders: the doctor, and the precision of what is
+// sensitive to it.
 func Weights(ctx context.Context) error {
-	packages, err := packagesWith(ctx, "weights")
-	if err != nil {
-		return err
-	}
-	if os.Getenv("ASSAY_WEIGHTS") == "" {
-		fmt.Println("weights: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined")
-	} else {
-		// its own weights
-		packages = slices.DeleteFunc(packages, func(pkg string) bool { return strings.HasSuffix(pkg, "/internal/nano") })
-	}
-	worst := 0
-	for _, pkg := range packages {
-		bin, err := build(ctx, pkg, "weights")
-		if err != nil {
-			return noVerdict("%s does not build", pkg)
-		}
-		code, err := exitCode(command(ctx, bin, "-test.run=^TestWeights", "-test.count=1", "-test.timeout=60m"))
-		if err != nil || code < 0 {
-			return noVerdict("%s does not start or was killed: %v", bin, err)
-		}
-		worst = max(worst, code)
-	}
-	if worst == 0 {
-		fmt.Printf("verdict no fault found in %d packages\n", len(packages))
-		return nil
-	}
-	fmt.Println("verdict fault: see the lines above and the pages named there")
-	os.Exit(worst)
-	return nil
+	return job(ctx, "./weights", "weights", "^TestWeights$", "-test.timeout=0")
 }
 
 // Update rewrites the offline goldens that are out of tolerance; read `git diff goldens/` afterwards.
@@ -183,7 +152,7 @@ func Dist(ctx context.Context) error {
 		}
 		for _, args := range [][]string{
 			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir},
-				append(pillars, examiners...)...),
+				pillars...),
 			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve"},
 		} {
 			cmd := command(ctx, "go", args...)
@@ -324,30 +293,6 @@ func output(ctx context.Context, name string, args ...string) ([]string, error) 
 		return nil, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	return strings.Fields(string(raw)), nil
-}
-
-// packagesWith returns the packages that have test files under a tag.
-func packagesWith(ctx context.Context, tag string) ([]string, error) {
-	const files = "{{.ImportPath}}{{range .TestGoFiles}}:{{.}}{{end}}{{range .XTestGoFiles}}:{{.}}{{end}}"
-	plain, err := output(ctx, "go", "list", "-f", files, "./...")
-	if err != nil {
-		return nil, err
-	}
-	tagged, err := output(ctx, "go", "list", "-tags", tag, "-f", files, "./...")
-	if err != nil {
-		return nil, err
-	}
-	var packages []string
-	for _, line := range tagged {
-		if !slices.Contains(plain, line) {
-			pkg, _, _ := strings.Cut(line, ":")
-			packages = append(packages, pkg)
-		}
-	}
-	if len(packages) == 0 {
-		return nil, fmt.Errorf("no package has test files under the tag %q", tag)
-	}
-	return packages, nil
 }
 
 // agreed is the flag for a question that was answered on the command line.

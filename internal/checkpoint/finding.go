@@ -140,6 +140,9 @@ type Progress struct {
 	Stage       string // "headers", "scan", "distribution", "base"
 	Done, Total int64  // bytes of tensor data; of headers: shards
 	Elapsed     time.Duration
+
+	Shard              string // of a scan: the shard that was read from last
+	ShardsDone, Shards int
 }
 
 // ETA extrapolates the stage; 0 while nothing is done.
@@ -148,4 +151,13 @@ func (p Progress) ETA() time.Duration {
 		return 0
 	}
 	return time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done))
+}
+
+// String is the line of a progress display.
+func (p Progress) String() string {
+	line := fmt.Sprintf("%s %d %%", p.Stage, 100*p.Done/max(1, p.Total))
+	if p.Shards > 1 {
+		line += fmt.Sprintf(", %d of %d shards done, at %s", p.ShardsDone, p.Shards, p.Shard)
+	}
+	return line + ", " + p.ETA().Round(time.Second).String() + " left"
 }

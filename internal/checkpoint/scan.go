@@ -101,6 +101,10 @@ func (p *patient) scan(ctx context.Context, jobs map[*tensor]*job, progress func
 	var failed error
 	var wg sync.WaitGroup
 	started := time.Now()
+	left, shardsDone := map[string]int{}, 0 // parts of a shard that are not read yet
+	for _, part := range parts {
+		left[part.file]++
+	}
 	for range min(runtime.GOMAXPROCS(0), max(1, len(parts))) {
 		wg.Go(func() {
 			buf := make([]byte, window)
@@ -115,8 +119,14 @@ func (p *patient) scan(ctx context.Context, jobs map[*tensor]*job, progress func
 					failed = err
 				}
 				stop := failed != nil
-				if !stop {
-					tell(progress, "scan", done.Add(parts[i].bytes), p.bytes, started)
+				if !stop && progress != nil {
+					if left[parts[i].file]--; left[parts[i].file] == 0 {
+						shardsDone++
+					}
+					progress(Progress{
+						Stage: "scan", Done: done.Add(parts[i].bytes), Total: p.bytes, Elapsed: time.Since(started),
+						Shard: parts[i].file, ShardsDone: shardsDone, Shards: len(left),
+					})
 				}
 				mu.Unlock()
 				if stop {

@@ -161,3 +161,6 @@ func (s site) sample(n int) (m oracle.Mat, where []int) {
 	}
 	return m, where
 }
+
+// Recorded tells states that were captured, at least in part, from those that are drawn.
+func (s *States) Recorded() bool { return len(s.passes) > 0 }

@@ -31,6 +31,7 @@ var rooms = map[string]room{
 	"oracle/faults": {[]string{"numerics", "oracle"}, []string{"gonum.org/"}},
 	"kernels_test":  {append([]string{"internal", "kernels_test"}, below...), []string{anything}},
 	"fidelity":      {[]string{"internal", "fidelity"}, []string{anything}},
+	"weights":       {append([]string{"internal"}, below...), []string{anything}},
 	"cmd":           {[]string{"internal"}, []string{anything}},
 	"internal":      {append([]string{"internal", "goldens"}, below...), []string{anything}},
 }

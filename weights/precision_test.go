@@ -1,6 +1,6 @@
 //go:build weights
 
-package precision
+package weights_test
 
 import (
 	"context"
@@ -18,86 +18,116 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/golden"
+	"github.com/assay-suite/assay/internal/precision"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// families are the goldens of the shipped folders; that of another checkpoint is named by its fingerprint.
-var families = map[string]string{
+// recorded are the goldens of the shipped folders; that of another checkpoint is named by its fingerprint.
+var recorded = map[string]string{
 	"nano-v4": "precision/nano-v4", "nano-v4-mxfp4": "precision/nano-v4-mxfp4", "nano-v4-nvfp4": "precision/nano-v4-nvfp4",
 }
 
-// The precision of ASSAY_WEIGHTS on drawn states, or on those of the files that ASSAY_TRACES has; or of the shipped
-// folders on the committed passes, the quantised ones against the fp32 original.
-func TestWeightsPrecision(t *testing.T) {
-	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
-	if set && dir != "" {
-		states := statesBeside(t)
-		fmt.Printf("precision: %s, %s\n", dir, states.Source)
-		config, err := os.ReadFile(filepath.Join(dir, "config.json"))
-		if errors.Is(err, fs.ErrNotExist) {
-			config, err = nil, nil
-		}
+// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. What it cannot read,
+// the doctor has said.
+func precise(t *testing.T, dir string, fsys fs.FS) part {
+	t.Helper()
+	states := statesBeside(t)
+	config, err := fs.ReadFile(fsys, "config.json")
+	if err != nil {
+		config = nil
+	}
+	ckpt, err := safetensors.OpenCheckpoint(fsys, ".")
+	if err != nil {
+		fmt.Println("precision    not measured:", err)
+		return part{suite.Pass, ""}
+	}
+	t.Cleanup(func() { _ = ckpt.Close() }) // only read from
+	w, err := weigh(t, filepath.Base(dir), "", ckpt, states, precision.Options{Config: config})
+	if err != nil {
+		fmt.Println("precision    not measured:", err)
+		return part{suite.Pass, ""}
+	}
+	compareGolden(t, w)
+	return broken(filepath.Base(dir), w.Result)
+}
+
+// preciseShipped measures a shipped folder on the committed passes, a quantised one against the fp32 original.
+func preciseShipped(t *testing.T, name string, config []byte) part {
+	t.Helper()
+	open := func(folder string) *safetensors.Checkpoint {
+		ckpt, err := safetensors.OpenCheckpoint(fixtures.FS, folder)
 		require.NoError(t, err)
-		ckpt, err := safetensors.OpenCheckpoint(os.DirFS(dir), ".")
-		require.NoError(t, err, "ASSAY_WEIGHTS must name a folder with model.safetensors or an index")
 		t.Cleanup(func() { _ = ckpt.Close() }) // only read from
-		compareGolden(t, weigh(t, filepath.Base(dir), "", ckpt, states, Options{Config: config}))
-		return
+		return ckpt
 	}
-	fmt.Println("precision: ASSAY_WEIGHTS is not set, so the shipped nano folders are examined on the committed hidden " +
-		"states, the quantised ones against the fp32 original")
-	for _, name := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
-		o := Options{Config: nanoConfig(t)}
-		if name != "nano-v4" {
-			o.Base = shipped(t, "nano-v4")
-		}
-		compareGolden(t, weigh(t, name, families[name], shipped(t, name), captured(t, traces...), o))
+	o := precision.Options{Config: config}
+	if name != "nano-v4" {
+		o.Base = open("nano-v4")
 	}
+	states, err := precision.Captured(fixtures.FS, "nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors")
+	require.NoError(t, err)
+	w, err := weigh(t, name, recorded[name], open(name), states, o)
+	require.NoError(t, err)
+	compareGolden(t, w)
+	return broken(name, w.Result)
+}
+
+func broken(name string, r precision.Result) part {
+	if n := r.Broken(); n > 0 {
+		return part{suite.Regression, fmt.Sprintf("fault: %s: %d rows leave the contract that their path declares, the first: "+
+			"%s %s", name, n, r.Rows[0].Tensor, r.Rows[0].Verdict)}
+	}
+	return part{suite.Pass, ""}
 }
 
 // statesBeside takes every trace in ASSAY_TRACES, and drawn states without one.
-func statesBeside(t *testing.T) *States {
+func statesBeside(t *testing.T) *precision.States {
 	t.Helper()
 	dir, set := os.LookupEnv("ASSAY_TRACES")
 	if !set || dir == "" {
-		return Seeded("precision/weights")
+		return precision.Seeded("precision/weights")
 	}
 	names, err := fs.Glob(os.DirFS(dir), "*.safetensors")
 	require.NoError(t, err)
 	require.NotEmpty(t, names, "ASSAY_TRACES is %q and holds no *.safetensors; adapters/python/capture.py writes them",
 		dir)
-	s, err := Captured(os.DirFS(dir), names...)
+	s, err := precision.Captured(os.DirFS(dir), names...)
 	require.NoError(t, err)
 	return s
 }
 
 // weighed is a result with the golden family that it is compared with.
 type weighed struct {
-	Result
+	precision.Result
 	family string
 }
 
 // weigh measures one checkpoint, prints the worst rows and writes ledger and page into the run's folder.
-func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, states *States, o Options) weighed {
+func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, states *precision.States,
+	o precision.Options,
+) (weighed, error) {
 	t.Helper()
 	dir, err := suite.RunDir()
 	require.NoError(t, err)
-	o.Emit, o.Progress, o.Style = Emitter(name), os.Stderr, report.StyleFor(os.Stderr)
+	o.Emit, o.Progress, o.Style = precision.Emitter(name), os.Stderr, report.StyleFor(os.Stderr)
 	if old, set := os.LookupEnv("ASSAY_RESUME"); set && old != "" {
 		results, err := suite.ReadLedgerFile(filepath.Join(old, "results.jsonl"))
 		require.NoError(t, err, "ASSAY_RESUME must name the folder of an earlier run")
-		o.Done, err = FromLedger(results, name)
+		o.Done, err = precision.FromLedger(results, name)
 		require.NoError(t, err)
 		require.NoError(t, o.Emit(o.Done), "the new ledger holds what the old one does")
-		fmt.Printf("precision: %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name,
+		fmt.Printf("precision    %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name,
 			len(o.Done), old)
 	}
 	started := time.Now()
-	r, err := Measure(context.Background(), ckpt, states, o)
-	require.NoError(t, err)
+	r, err := precision.Measure(context.Background(), ckpt, states, o)
+	if err != nil {
+		return weighed{}, err
+	}
 	page := filepath.Join(dir, name)
 	run := r.Report(name, started)
 	run.Report = filepath.Join(page, report.HTMLFile)
@@ -105,19 +135,15 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 	require.NoError(t, report.WriteBody(os.Stdout, run, report.StyleFor(os.Stdout)))
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	fmt.Printf("precision: %s (%s): %d rows, %d broken, %.3g GB/s, at most %d MiB resident, %s\n",
-		name, r.Fingerprint, len(r.Rows), r.Broken(), r.GBps(), usage.Maxrss/1024, run.Report)
-	if r.Broken() > 0 {
-		t.Errorf("%s: %d rows leave the contract that their path declares, the first: %s %s", name, r.Broken(),
-			r.Rows[0].Tensor, r.Rows[0].Verdict)
-	}
+	fmt.Printf("precision    %s (%s): %s, %d rows, %d broken, %.3g GB/s, at most %d MiB resident, %s\n", name, r.Fingerprint,
+		states.Source, len(r.Rows), r.Broken(), r.GBps(), usage.Maxrss/1024, run.Report)
 	if family == "" {
 		family = "precision/" + strings.TrimPrefix(r.Fingerprint, "sha256:")
-		if len(states.passes) > 0 {
+		if states.Recorded() {
 			family += ".captured"
 		}
 	}
-	return weighed{r, family}
+	return weighed{r, family}, nil
 }
 
 // compareGolden holds every number within x1.5 of what was recorded of this checkpoint. One that was never recorded is
@@ -126,8 +152,8 @@ func compareGolden(t *testing.T, r weighed) {
 	t.Helper()
 	_, err := golden.Read(r.family)
 	if errors.Is(err, fs.ErrNotExist) && !golden.Updating() {
-		fmt.Printf("precision: nothing was recorded of this checkpoint; -update writes goldens/%s.json\n", r.family)
-		for _, shipped := range families {
+		fmt.Printf("precision    nothing was recorded of this checkpoint; -update writes goldens/%s.json\n", r.family)
+		for _, shipped := range recorded {
 			require.NotEqual(t, shipped, r.family, "the golden of a shipped folder is missing")
 		}
 		return
