@@ -6,8 +6,8 @@
 //	func TestCheckpoint(t *testing.T) { weights.Test(t, "/models/my-quantised-model") }
 //
 // or Examine, for a Report that says what was found, how weights are stored, and what was not looked at. `go tool mage
-// weights` does the same on ASSAY_WEIGHTS with a page in artifacts/ and measures the precision-critical tensors besides.
-// docs/weights.md lists the schemes, who vouched for each, and what is found.
+// weights` does the same on ASSAY_WEIGHTS with a page in artifacts/ and measures the precision-critical tensors
+// besides. docs/weights.md lists the schemes, who vouched for each, and what is found.
 //
 // The API is v0: it may change.
 package weights

@@ -27,8 +27,8 @@ type part struct {
 	text string
 }
 
-// order is the severity of codes among the parts of one examination, heaviest first: what could not be begun, what could
-// not be reached, what broke, what is wrong, what was not measured.
+// order is the severity of codes among the parts of one examination, heaviest first: what could not be begun, what
+// could not be reached, what broke, what is wrong, what was not measured.
 var order = []suite.Code{
 	suite.UsageError, suite.NotReachable, suite.ToolError, suite.Regression, suite.Inconclusive, suite.Pass,
 }
@@ -51,8 +51,8 @@ func TestWeights(t *testing.T) {
 		}
 		parts = append(parts, doctor(t, filepath.Base(dir), fsys, checkpoint.Options{}), precise(t, dir, fsys))
 	} else {
-		fmt.Println("weights      ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones against " +
-			"the fp32 original")
+		fmt.Println("weights      ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones " +
+			"against the fp32 original")
 		config, err := fixtures.FS.ReadFile("nano-v4/config.json")
 		require.NoError(t, err)
 		for _, folder := range []string{"nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {

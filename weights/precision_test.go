@@ -31,8 +31,8 @@ var recorded = map[string]string{
 	"nano-v4": "precision/nano-v4", "nano-v4-mxfp4": "precision/nano-v4-mxfp4", "nano-v4-nvfp4": "precision/nano-v4-nvfp4",
 }
 
-// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. What it cannot read,
-// the doctor has said.
+// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. What it cannot
+// read, the doctor has said.
 func precise(t *testing.T, dir string, fsys fs.FS) part {
 	t.Helper()
 	states := statesBeside(t)
@@ -78,8 +78,8 @@ func preciseShipped(t *testing.T, name string, config []byte) part {
 
 func broken(name string, r precision.Result) part {
 	if n := r.Broken(); n > 0 {
-		return part{suite.Regression, fmt.Sprintf("fault: %s: %d rows leave the contract that their path declares, the first: "+
-			"%s %s", name, n, r.Rows[0].Tensor, r.Rows[0].Verdict)}
+		return part{suite.Regression, fmt.Sprintf("fault: %s: %d rows leave the contract that their path declares, the "+
+			"first: %s %s", name, n, r.Rows[0].Tensor, r.Rows[0].Verdict)}
 	}
 	return part{suite.Pass, ""}
 }
@@ -120,8 +120,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 		o.Done, err = precision.FromLedger(results, name)
 		require.NoError(t, err)
 		require.NoError(t, o.Emit(o.Done), "the new ledger holds what the old one does")
-		fmt.Printf("precision    %s: %d rows of %s are taken over where they are of this checkpoint and these states\n", name,
-			len(o.Done), old)
+		fmt.Printf("precision    %s: %d rows of %s are taken over where they are of this checkpoint and these states\n",
+			name, len(o.Done), old)
 	}
 	started := time.Now()
 	r, err := precision.Measure(context.Background(), ckpt, states, o)

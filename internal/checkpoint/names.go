@@ -57,7 +57,8 @@ func foreign(n string) bool {
 		return strings.HasSuffix(part, "scale_inv") || strings.Contains(part, "_proj") // most names by far
 	}
 	for _, s := range [...]string{
-		"_proj", "self_attn", "mlp.", "block_sparse_moe", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias", "sinks", "e_score",
+		"_proj", "self_attn", "mlp.", "block_sparse_moe", "layernorm", "_hc.", "topk.", "scale_inv", "position_bias",
+		"sinks", "e_score",
 		"kv_norm.w", "compressor.indexer", "gate.tid", "shared_head", "embed_tokens",
 	} {
 		if strings.Contains(n, s) {

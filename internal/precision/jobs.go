@@ -68,7 +68,8 @@ func (m *meter) jobs() ([]job, error) {
 		}
 	}
 	slices.SortStableFunc(indexers, func(a, b string) int { return layerOf(a) - layerOf(b) })
-	if len(indexers) == 0 && !slices.ContainsFunc(m.names, func(n string) bool { return strings.HasSuffix(n, "hc_attn_fn") }) {
+	mixes := func(n string) bool { return strings.HasSuffix(n, "hc_attn_fn") }
+	if len(indexers) == 0 && !slices.ContainsFunc(m.names, mixes) {
 		out = append(out, m.plainJobs()...)
 	}
 	out = append(out, m.indexJobs(indexers)...)
@@ -87,8 +88,8 @@ func (m *meter) jobs() ([]job, error) {
 }
 
 // ErrNothing says that a checkpoint has no tensor that this package examines.
-var ErrNothing = errors.New("precision: the checkpoint has no mHC mix, indexer, router, norm or head by any known name, " +
-	"and no base was given: nothing to measure")
+var ErrNothing = errors.New("precision: the checkpoint has no mHC mix, indexer, router, norm or head by any known " +
+	"name, and no base was given: nothing to measure")
 
 // module is the name of Hugging Face's module for a layer's states.
 func module(canon, rest string) string {

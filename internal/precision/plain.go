@@ -55,7 +55,8 @@ func (m *meter) head(canon string, rows, n int) ([]Row, error) {
 func (m *meter) norms(names []string) ([]Row, error) {
 	var out []Row
 	for _, f := range []format.Format{format.BF16, format.FP16, format.E4M3FN} {
-		worst := Row{Kind: Norm, Path: f.Name, Layer: -1, Numbers: suite.Numbers{"rel-l2": -1}, Note: "rounded without scales"}
+		worst := Row{Kind: Norm, Path: f.Name, Layer: -1, Note: "rounded without scales"}
+		worst.Numbers = suite.Numbers{"rel-l2": -1}
 		for _, canon := range names {
 			g, err := m.all(canon)
 			if err != nil {
