@@ -135,7 +135,8 @@ func weigh(t *testing.T, name, family string, ckpt *safetensors.Checkpoint, stat
 	require.NoError(t, report.WriteBody(os.Stdout, run, report.StyleFor(os.Stdout)))
 	var usage syscall.Rusage
 	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	fmt.Printf("precision    %s (%s): %s, %d rows, %d broken, %.3g GB/s, at most %d MiB resident, %s\n", name, r.Fingerprint,
+	fmt.Printf("precision    %s (%s): %s, %d rows, %d broken, %.3g GB/s, at most %d MiB resident, %s\n", name,
+		r.Fingerprint,
 		states.Source, len(r.Rows), r.Broken(), r.GBps(), usage.Maxrss/1024, run.Report)
 	if family == "" {
 		family = "precision/" + strings.TrimPrefix(r.Fingerprint, "sha256:")
