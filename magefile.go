@@ -110,9 +110,14 @@ func Serve(ctx context.Context, fault, addr *string) error {
 	return nil
 }
 
-// Bench runs every benchmark once over.
-func Bench(ctx context.Context) error {
-	return run(ctx, "go", "test", "./...", "-run=^$", "-bench=.")
+// Bench runs every benchmark once over, or those that -only=REGEXP names; with ASSAY_PYTHON, prefill against Hugging
+// Face transformers too (-only=AgainstTransformers).
+func Bench(ctx context.Context, only *string) error {
+	which := "."
+	if only != nil {
+		which = *only
+	}
+	return run(ctx, "go", "test", "./...", "-run=^$", "-bench="+which)
 }
 
 // Lint checks format, vet with every tag, golangci-lint and staticcheck.

@@ -49,7 +49,7 @@ var records = []record{
 	},
 }
 
-func (r record) all(t *testing.T) []greedyCase {
+func (r record) all(t testing.TB) []greedyCase {
 	t.Helper()
 	raw, err := fixtures.ReadFile(fixtures.FS, r.model+"/"+r.greedy)
 	require.NoError(t, err)

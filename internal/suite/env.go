@@ -45,7 +45,10 @@ func Env() []Variable {
 		},
 		{"ASSAY_TRACES", "", "folder with more traces in the form of hf_trace_*.safetensors", nil},
 		{"ASSAY_ORACLES", "", "folder with more recorded hardware results", nil},
-		{"ASSAY_PYTHON", "", "interpreter with numpy: runs the tests of the Python workers too", nil},
+		{
+			"ASSAY_PYTHON", "", "interpreter with numpy: runs the tests of the Python workers too; with transformers, bench " +
+				"measures against it", nil,
+		},
 		{"ASSAY_ARTIFACTS", "artifacts", "folder that run folders are made in", nil},
 	}
 }
