@@ -34,22 +34,22 @@ type Note struct{ Slug, Detail string }
 
 // Slugs of notes.
 const (
-	NoteInlineThoughts  = "thoughts-inline"   // the thoughts stood in the content between tags, or before an end tag
-	NoteTextAfterFinish = "text-after-finish" // text behind the finish reason was left out
+	NoteInlineReasoning = "reasoning-inline"  // reasoning is inline in the content, between tags or before an end tag
+	NoteTextAfterFinish = "text-after-finish" // text after the finish reason was dropped
 	NoteFinishMissing   = "finish-missing"    // complete, but the server gave no finish reason
 	NoteDoneMissing     = "done-missing"      // the stream ended without [DONE], after a finish reason
 	// U+FFFD in the answer; repaired where the tokens' bytes tell the characters
 	NoteReplaced = "replacement-characters"
-	NoteRenamed  = "model-renamed" // the answer names another model than was asked for
+	NoteRenamed  = "model-renamed" // the answer names another model than was requested
 	// the answer names another model than an earlier one to the same request name
 	NoteModelChanged = "model-changed"
-	NoteClipped      = "logprobs-clipped"      // a log-probability is a stand-in for minus infinity: -100 or -9999
-	NoteNotFinite    = "numbers-not-finite"    // NaN or Infinity where JSON has no word for them
-	NoteOddTypes     = "fields-of-other-types" // a field has another type than in the API reference and was left out
+	NoteClipped      = "logprobs-clipped"      // a log-probability is a placeholder for minus infinity: -100 or -9999
+	NoteNotFinite    = "numbers-not-finite"    // NaN or Infinity, which JSON does not allow
+	NoteOddTypes     = "fields-of-other-types" // a field is not of the type in the API reference and was ignored
 	NoteUnparsed     = "unparsed"              // the server could not parse what the model wrote and kept it
 	NoteAdapted      = "request-adapted"       // the server refused a field, and was asked without it
-	NoteCutToolCall  = "tool-call-cut"         // a tool call's arguments are no JSON object
-	// finish_reason says stop or tool_calls, the token count says the cap was reached
+	NoteCutToolCall  = "tool-call-cut"         // a tool call's arguments are not a JSON object
+	// finish_reason says stop or tool_calls, but max_tokens was reached
 	NoteFinishAgainst = "finish-contradicted"
 )
 
@@ -66,11 +66,11 @@ const (
 
 // Answer is one completion. Finish is empty and Tokens nil when the server did not say.
 type Answer struct {
-	Text      string // what the model answers: thoughts that stood inline are taken out
-	Content   string // the content as sent, thoughts included
+	Text      string // what the model answers: inline reasoning is taken out
+	Content   string // the content as sent, reasoning included
 	Reasoning string
-	Null      bool // content was null or absent in the whole answer, and so were thoughts and tool calls
-	Cut       bool // ended by the token cap, whatever finish_reason says
+	Null      bool // content was null or absent in the whole answer, and so were reasoning and tool calls
+	Cut       bool // ended by max_tokens, whatever finish_reason says
 	Finish    string
 	Model     string // as the server names it
 	ToolCalls []ToolCall

@@ -199,34 +199,35 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 	a.Finish, a.Usage, a.Tokens, a.Shape, a.Notes = r.finish, r.usage, r.tokens, r.shape, r.notes
 	var replaced int
 	a.Content, replaced = mend(c.Redact(r.content.text()), r.tokens)
-	a.Reasoning = c.Redact(r.thoughts.text())
+	a.Reasoning = c.Redact(r.reasoning.text())
 	var broken string
 	a.ToolCalls, broken = r.calls.done(c.Redact)
 	for i := range a.Tokens {
 		a.Tokens[i].Text = c.Redact(a.Tokens[i].Text)
 	}
-	text, thoughts, inline := splitThoughts(a.Content)
+	text, reasoning, inline := splitReasoning(a.Content)
 	a.Text = text
 	if inline {
-		a.note(NoteInlineThoughts, "the thoughts stand in the content: the server has no reasoning parser, or the wrong one")
+		a.note(NoteInlineReasoning, "reasoning is inline in the content: the server has no reasoning parser, or the "+
+			"wrong one")
 		if a.Reasoning == "" {
-			a.Reasoning = thoughts
+			a.Reasoning = reasoning
 		}
 	}
 	if replaced > 0 {
-		a.note(NoteReplaced, fmt.Sprintf("%d times U+FFFD in the content as sent", replaced))
+		a.note(NoteReplaced, fmt.Sprintf("U+FFFD %d times in the content as sent", replaced))
 	}
 	if r.late > 0 {
-		a.note(NoteTextAfterFinish, fmt.Sprintf("%d bytes behind the finish reason", r.late))
+		a.note(NoteTextAfterFinish, fmt.Sprintf("%d bytes after the finish reason", r.late))
 	}
 	if _, unparsed := a.Noted(NoteUnparsed); a.Finish == "" && !unparsed {
-		a.note(NoteFinishMissing, "the answer is complete and has no finish reason")
+		a.note(NoteFinishMissing, "the answer is complete, without a finish reason")
 	}
 	a.Null = r.content.null && a.Content == "" && a.Reasoning == "" && len(a.ToolCalls) == 0
 	full := a.Usage.Completion.Known && a.Usage.Completion.N >= s.MaxTokens
 	a.Cut = a.Finish == "length" || full
 	if full && (a.Finish == "tool_calls" || a.Finish == "stop" && a.Text == "" && a.Reasoning != "") {
-		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, and all %d tokens of the cap were used", a.Finish,
+		a.note(NoteFinishAgainst, fmt.Sprintf("finish_reason is %q, but all %d tokens of max_tokens were used", a.Finish,
 			s.MaxTokens))
 	}
 	if broken != "" {
@@ -234,10 +235,10 @@ func (c *Client) finish(k *call, s Sampling, what string, err error) (Answer, er
 	}
 	asked := c.modelOf(s)
 	if a.Model != "" && asked != "" && a.Model != asked {
-		a.note(NoteRenamed, fmt.Sprintf("asked for %q, answered by %q", asked, a.Model))
+		a.note(NoteRenamed, fmt.Sprintf("requested model %q, answered by %q", asked, a.Model))
 	}
 	if before, changed := c.wire.names.saw(asked, a.Model); changed {
-		a.note(NoteModelChanged, fmt.Sprintf("%q answered before, %q now", before, a.Model))
+		a.note(NoteModelChanged, fmt.Sprintf("answered by %q before, by %q now", before, a.Model))
 	}
 	return a, nil
 }

@@ -14,9 +14,9 @@ type Class string
 const (
 	OK          Class = "ok"
 	Empty       Class = "empty"            // finished properly, and nothing is in it
-	NullContent Class = "null-content"     // content is null or missing, without thoughts or tool calls
-	Budget      Class = "budget"           // thoughts, and no answer behind them
-	Cut         Class = "cut"              // a tool call that the token cap cut, so that it cannot be used
+	NullContent Class = "null-content"     // content is null or missing, without reasoning or tool calls
+	Budget      Class = "budget"           // reasoning exhausted max_tokens; no answer
+	Cut         Class = "cut"              // a tool call cut by max_tokens, so that it cannot be used
 	TooLong     Class = "too-long"         // the request does not fit
 	History     Class = "history-contract" // refused for the form of an earlier assistant turn
 	Refused     Class = "refused"          // any other 3xx or 4xx

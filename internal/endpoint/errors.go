@@ -59,7 +59,7 @@ type SilenceError struct {
 }
 
 func (e *SilenceError) Error() string {
-	return fmt.Sprintf("endpoint: no byte for %s (%s limit) after %d bytes of the answer", e.Limit, e.Phase, e.Got)
+	return fmt.Sprintf("endpoint: no data for %s (%s limit) after %d bytes of the answer", e.Limit, e.Phase, e.Got)
 }
 
 // TruncatedError says that the answer ended before it was complete. Nothing is true when a stream ended in due form
@@ -80,13 +80,13 @@ func (e *TruncatedError) Error() string {
 	return fmt.Sprintf("endpoint: the answer was cut off after %d bytes: %s", e.Got, e.Why)
 }
 
-// HistoryError is a refusal that is about the form of an earlier assistant turn: thoughts missing or under the wrong
+// HistoryError is a refusal that is about the form of an earlier assistant turn: reasoning missing or under the wrong
 // name, content null, empty or absent. The same request with another form may be accepted.
 type HistoryError struct{ Refusal *StatusError }
 
 func (e *HistoryError) Error() string {
-	return fmt.Sprintf("%v: it is about the form of an assistant turn: send its thoughts under the other name, or its "+
-		"content in another form", e.Refusal)
+	return fmt.Sprintf("%v: the form of an earlier assistant turn is refused: send its reasoning under the other name, "+
+		"or its content in another form", e.Refusal)
 }
 
 // Unwrap returns the refusal.

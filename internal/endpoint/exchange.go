@@ -25,7 +25,7 @@ type Exchange struct {
 	Events   int           // of the stream, with choices; several tokens may share one
 	Comments int           // keep-alive lines of the stream
 	Wait     time.Duration // to the first body byte of the last attempt
-	First    time.Duration // to the first piece of text, thoughts or tool calls of a stream; 0 when none came
+	First    time.Duration // to the first piece of text, reasoning or tool calls of a stream; 0 when none came
 	Total    time.Duration // of the last attempt
 	Keyed    bool          // a key was sent with it
 }

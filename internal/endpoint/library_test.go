@@ -32,7 +32,7 @@ var misread = map[string][]string{
 
 // noDecoding are quirks for which a client needs more than decoding: retries, parsers of reasoning, other requests.
 var noDecoding = []string{
-	"overload", "inline-thoughts", "o1-fields", "rate-limit", "loading", "model-listed", "unparsed", "gateway",
+	"overload", "inline-reasoning", "o1-fields", "rate-limit", "loading", "model-listed", "unparsed", "gateway",
 }
 
 // TestLibraryAlone holds the list by a plain client of the library, whole and streamed, on the same fake server.

@@ -177,7 +177,7 @@ func TestClassesOfErrors(t *testing.T) {
 	}
 }
 
-// Each form of an empty assistant turn is refused by the servers that refuse it and by no other; the thoughts of the
+// Each form of an empty assistant turn is refused by the servers that refuse it and by no other; the reasoning of the
 // turn satisfy the servers that ask for them.
 func TestHistoryForms(t *testing.T) {
 	forms := map[string]ContentForm{"no-null": AsNull, "no-empty": AsText, "no-absent": AsAbsent}
@@ -207,12 +207,12 @@ func TestHistoryForms(t *testing.T) {
 		turn  Message
 		want  Class
 	}{
-		{"history-needs-thoughts", Message{}, History},
-		{"history-needs-thoughts", Message{Thoughts: "t"}, OK},
-		{"thoughts-field=history-reasoning", Message{Thoughts: "t", Field: FieldReasoning}, OK},
-		{"thoughts-field=history-reasoning", Message{Thoughts: "t", Field: FieldReasoningContent}, History},
-		{"thoughts-field=history-reasoning-content", Message{Thoughts: "t", Field: FieldReasoning}, History},
-		{"thoughts-field=history-reasoning-content", Message{Thoughts: "t"}, OK},
+		{"history-needs-reasoning", Message{}, History},
+		{"history-needs-reasoning", Message{Reasoning: "t"}, OK},
+		{"reasoning-field=history-reasoning", Message{Reasoning: "t", Field: FieldReasoning}, OK},
+		{"reasoning-field=history-reasoning", Message{Reasoning: "t", Field: FieldReasoningContent}, History},
+		{"reasoning-field=history-reasoning-content", Message{Reasoning: "t", Field: FieldReasoning}, History},
+		{"reasoning-field=history-reasoning-content", Message{Reasoning: "t"}, OK},
 	} {
 		if got := chat(t, row.quirk, row.turn); got != row.want {
 			t.Errorf("%s, %+v: %q, want %q", row.quirk, row.turn, got, row.want)

@@ -105,7 +105,7 @@ func (r *reply) token(t Token) {
 		lowest = t.Top[n-1].Logprob
 	}
 	if lowest == -100 || lowest == -9999 {
-		r.note(NoteClipped, fmt.Sprintf("token %d has log-probability %v, a stand-in for minus infinity", len(r.tokens),
+		r.note(NoteClipped, fmt.Sprintf("token %d has log-probability %v, a placeholder for minus infinity", len(r.tokens),
 			lowest))
 	}
 	r.tokens = append(r.tokens, t)

@@ -18,7 +18,7 @@ const (
 	AsAbsent                    // no content field
 )
 
-// Names under which servers take and give thoughts.
+// Field names for reasoning, in requests and answers.
 const (
 	FieldReasoning        = "reasoning"         // vLLM
 	FieldReasoningContent = "reasoning_content" // SGLang, llama.cpp, older vLLM
@@ -29,8 +29,8 @@ type Message struct {
 	Role       string
 	Content    string
 	Form       ContentForm // of an empty Content
-	Thoughts   string      // sent back with an assistant turn; empty: not sent
-	Field      string      // name for Thoughts: FieldReasoning or FieldReasoningContent; empty: the latter
+	Reasoning  string      // sent back with an assistant turn; empty: not sent
+	Field      string      // name for Reasoning: FieldReasoning or FieldReasoningContent; empty: the latter
 	ToolCalls  []ToolCall
 	ToolCallID string // of a turn with role "tool"
 }
@@ -45,10 +45,10 @@ type ToolCall struct {
 }
 
 // openai returns the turn as the library has it, and what the library cannot say of it: an empty or null content, which
-// it drops, thoughts under vLLM's name, and a call without arguments.
+// it drops, reasoning under vLLM's name, and a call without arguments.
 func (m Message) openai() (turn openai.ChatCompletionMessage, more map[string]any, err error) {
 	turn = openai.ChatCompletionMessage{
-		Role: m.Role, Content: m.Content, ReasoningContent: m.Thoughts, ToolCallID: m.ToolCallID,
+		Role: m.Role, Content: m.Content, ReasoningContent: m.Reasoning, ToolCallID: m.ToolCallID,
 	}
 	more = map[string]any{}
 	switch {
@@ -61,11 +61,11 @@ func (m Message) openai() (turn openai.ChatCompletionMessage, more map[string]an
 	case "", FieldReasoningContent:
 	case FieldReasoning:
 		turn.ReasoningContent = ""
-		if m.Thoughts != "" {
-			more[FieldReasoning] = m.Thoughts
+		if m.Reasoning != "" {
+			more[FieldReasoning] = m.Reasoning
 		}
 	default:
-		return turn, nil, fmt.Errorf("endpoint: thoughts go into %q or %q, not into %q", FieldReasoning,
+		return turn, nil, fmt.Errorf("endpoint: reasoning goes into %q or %q, not into %q", FieldReasoning,
 			FieldReasoningContent, m.Field)
 	}
 	for _, t := range m.ToolCalls {

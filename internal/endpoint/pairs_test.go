@@ -92,7 +92,7 @@ func TestFalsifiedSeesPlantedAnswers(t *testing.T) {
 		"split in silence": {Answer{Text: strings.Replace(wire.Text, "ü", "\ufffd\ufffd", 1)}, true},
 		"doubled":          {Answer{Text: wire.Text + wire.Text}, true},
 		"a part":           {Answer{Text: wire.Text[:9]}, true},
-		"a thought":        {Answer{Text: wire.Thoughts + wire.Text}, true},
+		"a thought":        {Answer{Text: wire.Reasoning + wire.Text}, true},
 		"usage counted up": {Answer{Text: wire.Text, Usage: Usage{Completion: Count{33, true}}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,10 +22,10 @@ func overSocket(t *testing.T, h http.Handler) (c *Client, stop func()) {
 	return c, srv.Close
 }
 
-func TestThoughtsAreSplitOff(t *testing.T) {
+func TestReasoningIsSplitOff(t *testing.T) {
 	for name, row := range map[string]struct {
-		in, text, thoughts string
-		inline             bool
+		in, text, reasoning string
+		inline              bool
 	}{
 		"none":            {"48213", "48213", "", false},
 		"tags":            {"<think>hm</think>\n\n48213", "48213", "hm", true},
@@ -39,9 +39,9 @@ func TestThoughtsAreSplitOff(t *testing.T) {
 		"end twice":       {"a</think>4</think>8", "48", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, thoughts, inline := splitThoughts(row.in)
-			if text != row.text || thoughts != row.thoughts || inline != row.inline {
-				t.Errorf("got %q, %q, %v; want %q, %q, %v", text, thoughts, inline, row.text, row.thoughts, row.inline)
+			text, reasoning, inline := splitReasoning(row.in)
+			if text != row.text || reasoning != row.reasoning || inline != row.inline {
+				t.Errorf("got %q, %q, %v; want %q, %q, %v", text, reasoning, inline, row.text, row.reasoning, row.inline)
 			}
 		})
 	}
@@ -166,12 +166,12 @@ func TestTurnsAreWrittenInEveryForm(t *testing.T) {
 		},
 		"absent":    {Message{Role: "assistant", Form: AsAbsent, ToolCalls: call}, `{"role":"assistant",` + written + `}`},
 		"text wins": {Message{Role: "assistant", Content: "a", Form: AsNull}, `{"role":"assistant","content":"a"}`},
-		"thoughts": {
-			Message{Role: "assistant", Content: "a", Thoughts: "t"},
+		"reasoning": {
+			Message{Role: "assistant", Content: "a", Reasoning: "t"},
 			`{"role":"assistant","content":"a","reasoning_content":"t"}`,
 		},
-		"thoughts too": {
-			Message{Role: "assistant", Content: "a", Thoughts: "t", Field: FieldReasoning},
+		"reasoning too": {
+			Message{Role: "assistant", Content: "a", Reasoning: "t", Field: FieldReasoning},
 			`{"role":"assistant","content":"a","reasoning":"t"}`,
 		},
 		"tool": {Message{Role: "tool", Content: "a", ToolCallID: "c"}, `{"role":"tool","content":"a","tool_call_id":"c"}`},
@@ -182,7 +182,7 @@ func TestTurnsAreWrittenInEveryForm(t *testing.T) {
 			assert.JSONEq(t, row.want, string(got))
 		})
 	}
-	_, err := json.Marshal(Message{Role: "assistant", Thoughts: "t", Field: "thinking"})
+	_, err := json.Marshal(Message{Role: "assistant", Reasoning: "t", Field: "thinking"})
 	assert.ErrorContains(t, err, `not into "thinking"`)
 }
 
@@ -197,7 +197,7 @@ func TestUnwritableField(t *testing.T) {
 	_, err := c.Chat(t.Context(), r)
 	assert.ErrorContains(t, err, `request field "probe"`)
 	r = hello()
-	r.Messages[0].Thoughts, r.Messages[0].Field = "t", "thinking"
+	r.Messages[0].Reasoning, r.Messages[0].Field = "t", "thinking"
 	_, err = c.Chat(t.Context(), r)
 	assert.ErrorContains(t, err, `not into "thinking"`)
 }

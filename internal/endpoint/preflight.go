@@ -57,9 +57,9 @@ func (p Preflight) Logprobs() int {
 	return 0
 }
 
-// Preflight examines the server with about ten short requests. nonce makes its prompts new to the
+// Preflight probes the server with about ten short requests. nonce makes its prompts new to the
 // prefix cache; it must differ between runs. It fails when the server is unreachable, lists no usable
-// model, or does not answer a chat request at all; every other lack is a row of the table.
+// model, or does not answer a chat request at all; everything else that is missing is a row of the table.
 func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error) {
 	before := c.Requests()
 	p := Preflight{Model: c.model}
@@ -101,7 +101,7 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 		p.Window = tok.Window
 	}
 	c.probeCache(ctx, &p, nonce)
-	window := Feature{Name: "window", State: Unknown, Detail: "the server does not tell its context length"}
+	window := Feature{Name: "window", State: Unknown, Detail: "the server does not report its context length"}
 	if p.Window.Known {
 		window = Feature{Name: "window", State: Supported, N: p.Window.N, Detail: fmt.Sprintf("%d tokens", p.Window.N)}
 	}
@@ -202,7 +202,7 @@ func logprobFeature(a Answer, asked int) Feature {
 	}
 	switch {
 	case asked == 0:
-		return Feature{Name: "logprobs", State: Unsupported, Detail: "refused with any number of alternatives"}
+		return Feature{Name: "logprobs", State: Unsupported, Detail: "refused for any number of alternatives"}
 	case len(a.Tokens) == 0 && a.Content == "":
 		return Feature{Name: "logprobs", State: Unknown, Detail: "the probe's answer was empty"}
 	case got == 0:
@@ -252,16 +252,16 @@ func (c *Client) probeCache(ctx context.Context, p *Preflight, nonce string) {
 	repeat, err2 := ask(nonce + "a")
 	if err = errors.Join(err, err2); err != nil {
 		salt = outcome("cache-salt", err)
-		p.add(Feature{Name: "cached-tokens", State: Unknown, Detail: "not examined: the salted probe failed"})
+		p.add(Feature{Name: "cached-tokens", State: Unknown, Detail: "not probed: the request with a salt failed"})
 		p.add(salt)
 		return
 	}
 	switch {
 	case !repeat.Known:
-		cached.Detail = "the answer does not say; absent is unknown, not zero"
+		cached.Detail = "not reported; absent means unknown, not zero"
 		salt.Detail = "cannot be proven without cached_tokens"
 	case repeat.N == 0:
-		cached.Detail = "reported, but a repeated prompt did not hit"
+		cached.Detail = "reported, but a repeated prompt had no hit"
 		salt.Detail = "cannot be proven without a hit"
 	default:
 		cached.State, cached.Detail = Supported, fmt.Sprintf("%d tokens hit on a repeat", repeat.N)
@@ -270,9 +270,9 @@ func (c *Client) probeCache(ctx context.Context, p *Preflight, nonce string) {
 		case err != nil:
 			salt = outcome("cache-salt", err)
 		case other.Known && other.N < repeat.N:
-			salt.State, salt.Detail = Supported, "another salt does not hit"
+			salt.State, salt.Detail = Supported, "another salt has no hit"
 		case other.Known:
-			salt.State, salt.Detail = Unsupported, "accepted and ignored: another salt hits"
+			salt.State, salt.Detail = Unsupported, "accepted and ignored: a hit under another salt"
 		}
 	}
 	p.add(cached)

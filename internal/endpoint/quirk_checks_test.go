@@ -23,10 +23,10 @@ func cachedUnknown(t *testing.T, a Answer, _ error) {
 	}
 }
 
-func thoughtsFound(t *testing.T, a Answer, _ error) {
+func reasoningFound(t *testing.T, a Answer, _ error) {
 	t.Helper()
-	if a.Reasoning != wire.Thoughts {
-		t.Errorf("thoughts %q, want %q", a.Reasoning, wire.Thoughts)
+	if a.Reasoning != wire.Reasoning {
+		t.Errorf("reasoning %q, want %q", a.Reasoning, wire.Reasoning)
 	}
 }
 

@@ -32,18 +32,22 @@ var quirkRows = map[string]quirkRow{
 	"usage-placement=in-choice":        {},
 	"usage-placement=never":            {check: usageUnknown},
 
-	"thoughts-field=reasoning":                 {check: thoughtsFound},
-	"thoughts-field=reasoning-content":         {check: thoughtsFound},
-	"thoughts-field=both":                      {check: thoughtsFound},
-	"thoughts-field=history-reasoning":         {ask: "history", class: History, check: message("under the other name")},
-	"thoughts-field=history-reasoning-content": {ask: "history"},
-	"history-needs-thoughts=400":               {ask: "history-bare", class: History, check: message("reasoning_content")},
-	"inline-thoughts=tags":                     {check: thoughtsFound, notes: []string{NoteInlineThoughts}},
-	"inline-thoughts=no-start":                 {check: thoughtsFound, notes: []string{NoteInlineThoughts}},
-	"inline-thoughts=no-end":                   {class: Budget, check: thoughtsFound, notes: []string{NoteInlineThoughts}},
-	"finish-reason=stop-in-thoughts":           {class: Budget, notes: []string{NoteFinishAgainst}},
-	"finish-reason=null":                       {notes: []string{NoteFinishMissing}},
-	"finish-reason=missing":                    {notes: []string{NoteFinishMissing}},
+	"reasoning-field=reasoning":                 {check: reasoningFound},
+	"reasoning-field=reasoning-content":         {check: reasoningFound},
+	"reasoning-field=both":                      {check: reasoningFound},
+	"reasoning-field=history-reasoning":         {ask: "history", class: History, check: message("under the other name")},
+	"reasoning-field=history-reasoning-content": {ask: "history"},
+	"history-needs-reasoning=400": {
+		ask: "history-bare", class: History, check: message("reasoning_content"),
+	},
+	"inline-reasoning=tags":     {check: reasoningFound, notes: []string{NoteInlineReasoning}},
+	"inline-reasoning=no-start": {check: reasoningFound, notes: []string{NoteInlineReasoning}},
+	"inline-reasoning=no-end": {
+		class: Budget, check: reasoningFound, notes: []string{NoteInlineReasoning},
+	},
+	"finish-reason=stop-in-reasoning": {class: Budget, notes: []string{NoteFinishAgainst}},
+	"finish-reason=null":              {notes: []string{NoteFinishMissing}},
+	"finish-reason=missing":           {notes: []string{NoteFinishMissing}},
 
 	"error-in-stream=object":      {ask: "stream", class: Failing, check: message("in its stream: EngineCore")},
 	"error-in-stream=text":        {ask: "stream", class: Failing, check: message("in its stream: EngineCore")},
@@ -160,7 +164,7 @@ func asks(kind string) []ChatRequest {
 	turn := Message{
 		Role:      "assistant",
 		ToolCalls: []ToolCall{{ID: "call_a", Name: "find", Arguments: "{}"}},
-		Thoughts:  "hm",
+		Reasoning: "hm",
 	}
 	tool := Message{Role: "tool", Content: "48213", ToolCallID: "call_a"}
 	streamed := func(r ChatRequest) ChatRequest { r.Stream = true; return r }
@@ -176,7 +180,7 @@ func asks(kind string) []ChatRequest {
 			base.MaxTokens = 4
 		}
 	case "history-bare":
-		turn.Thoughts = ""
+		turn.Reasoning = ""
 		base.Messages = []Message{user, turn, tool}
 	case "history":
 		base.Messages = []Message{user, turn, tool}

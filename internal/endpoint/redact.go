@@ -60,7 +60,7 @@ func (r redactor) bytes(b []byte) []byte {
 // stream redacts the bytes of an event stream. A key that came in pieces is in none of the lines: the pieces show
 // when they are joined, and the whole stream is left out then.
 func (r redactor) stream(b []byte, a *reply) []byte {
-	joined := []string{a.content.text(), a.thoughts.text()}
+	joined := []string{a.content.text(), a.reasoning.text()}
 	for _, t := range a.calls.list {
 		joined = append(joined, t.Name, t.Arguments)
 	}

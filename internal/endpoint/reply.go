@@ -10,20 +10,20 @@ import (
 // reply collects one answer, from a whole body or from the events of a stream: only choice 0, text up to the
 // finish reason, and of each count the value seen last.
 type reply struct {
-	stream   bool
-	redact   redactor // for what errors and notes quote
-	events   int      // with choices
-	pieces   int      // of text, thoughts or tool calls
-	model    string
-	content  joined
-	thoughts joined
-	calls    calls
-	tokens   []Token
-	shape    Shape
-	finish   string
-	late     int // bytes of text behind the finish reason
-	usage    Usage
-	notes    []Note
+	stream    bool
+	redact    redactor // for what errors and notes quote
+	events    int      // with choices
+	pieces    int      // of text, reasoning or tool calls
+	model     string
+	content   joined
+	reasoning joined
+	calls     calls
+	tokens    []Token
+	shape     Shape
+	finish    string
+	late      int // bytes of text after the finish reason
+	usage     Usage
+	notes     []Note
 }
 
 // joined is a text in pieces. It keeps the JSON spelling, so that a character whose UTF-8 bytes or surrogates were
@@ -111,14 +111,14 @@ func (r *reply) add(data []byte) error {
 	err := json.Unmarshal(data, &ev)
 	if err != nil && !oddType(err) {
 		if plain, changed := finiteJSON(data); changed {
-			r.note(NoteNotFinite, "the answer has NaN or Infinity, which JSON does not have; read as null and -9999")
+			r.note(NoteNotFinite, "the answer contains NaN or Infinity, which JSON does not allow; read as null and -9999")
 			ev = event{}
 			err = json.Unmarshal(plain, &ev)
 		}
 	}
 	if err != nil && !oddType(err) {
 		if r.stream {
-			return fmt.Errorf("endpoint: stream event %d is no valid JSON (%q): %w", r.events, r.quote(data), err)
+			return fmt.Errorf("endpoint: stream event %d is not valid JSON (%q): %w", r.events, r.quote(data), err)
 		}
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok && syntax.Offset >= int64(len(data)) {
 			return &TruncatedError{
@@ -127,7 +127,7 @@ func (r *reply) add(data []byte) error {
 				Why:     "the body ends in the middle: " + err.Error(),
 			}
 		}
-		return fmt.Errorf("endpoint: the answer is no valid JSON (%q): %w", r.quote(data), err)
+		return fmt.Errorf("endpoint: the answer is not valid JSON (%q): %w", r.quote(data), err)
 	}
 	if err != nil {
 		r.note(NoteOddTypes, err.Error())
@@ -180,10 +180,10 @@ func (r *reply) choice(c choice, data []byte, summary bool) {
 	if t == nil {
 		r.piece(&r.content, text)
 	} else {
-		before := len(r.thoughts.raw)
-		r.piece(&r.thoughts, t.Reasoning)
-		if len(r.thoughts.raw) == before { // a server that sends both sends the same text twice
-			r.piece(&r.thoughts, t.ReasoningContent)
+		before := len(r.reasoning.raw)
+		r.piece(&r.reasoning, t.Reasoning)
+		if len(r.reasoning.raw) == before { // a server that sends both sends the same text twice
+			r.piece(&r.reasoning, t.ReasoningContent)
 		}
 		r.piece(&r.content, t.Content)
 		if len(t.ToolCalls) > 0 {
@@ -203,7 +203,7 @@ func (r *reply) piece(to *joined, raw json.RawMessage) {
 		r.pieces++
 	}
 	if odd {
-		r.note(NoteOddTypes, fmt.Sprintf("a text is neither a string nor a list of parts: %q", r.quote(raw)))
+		r.note(NoteOddTypes, fmt.Sprintf("content is neither a string nor a list of parts: %q", r.quote(raw)))
 	}
 }
 

@@ -30,7 +30,7 @@ type sse struct {
 	has      bool // data holds an event's lines; an empty one counts
 }
 
-// read takes the stream into r. first is called at the first piece of text, thoughts or tool calls.
+// read takes the stream into r. first is called at the first piece of text, reasoning or tool calls.
 func (s *sse) read(r *reply, first func()) error {
 	for {
 		line, comment, err := s.line()

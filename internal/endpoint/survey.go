@@ -66,7 +66,7 @@ func identityFeature(id Identity) Feature {
 		return Feature{
 			Name:   "identity",
 			State:  Unknown,
-			Detail: fmt.Sprintf("%d fields of no engine that is known", len(id.Fields)),
+			Detail: fmt.Sprintf("%d fields, of an unknown engine", len(id.Fields)),
 		}
 	}
 	return Feature{
@@ -78,20 +78,20 @@ func identityFeature(id Identity) Feature {
 
 // probeFlush never calls the route: one of them takes GET, and one flushes for every user of the server.
 func (c *Client) probeFlush(_ context.Context, _ string, id Identity) Feature {
-	f := Feature{Name: "flush", State: Unknown, Detail: "the server does not say which routes it has; not tried"}
+	f := Feature{Name: "flush", State: Unknown, Detail: "the server does not list its routes; not tried"}
 	route := map[Kind]string{KindVLLM: "/reset_prefix_cache", KindSGLang: "/flush_cache"}[id.Kind]
 	switch {
 	case id.Kind == KindLlamaCPP && slices.Contains(id.Routes, "/slots"):
-		return Feature{Name: "flush", State: Supported, Detail: "POST /slots/{id}?action=erase, read off /slots; not called"}
+		return Feature{Name: "flush", State: Supported, Detail: "POST /slots/{id}?action=erase, from /slots; not called"}
 	case id.Kind == KindLlamaCPP:
 		return Feature{Name: "flush", State: Unknown, Detail: "/slots does not answer; not tried"}
 	case id.Paths == nil:
 	case route != "" && slices.Contains(id.Paths, route):
-		f.State, f.Detail = Supported, "POST "+route+", read off /openapi.json; not called"
+		f.State, f.Detail = Supported, "POST "+route+", from /openapi.json; not called"
 	case route != "":
 		f.State, f.Detail = Unsupported, route+" is not among the routes of /openapi.json"
 	case slices.Contains(id.Paths, "/reset_prefix_cache") || slices.Contains(id.Paths, "/flush_cache"):
-		f.State, f.Detail = Supported, "read off /openapi.json; not called"
+		f.State, f.Detail = Supported, "from /openapi.json; not called"
 	default:
 		f.State, f.Detail = Unsupported, "no flush route among those of /openapi.json"
 	}

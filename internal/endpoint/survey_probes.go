@@ -16,7 +16,7 @@ func (c *Client) probeIDs(ctx context.Context, nonce string, _ Identity) Feature
 	_, err := c.Complete(ctx, CompletionRequest{IDs: list, Sampling: Sampling{MaxTokens: 1}})
 	f := outcome(name, err)
 	if err == nil {
-		f.Detail = fmt.Sprintf("a prompt of %d ids is answered", len(list))
+		f.Detail = fmt.Sprintf("a prompt of %d token ids is answered", len(list))
 	}
 	return f
 }
@@ -110,7 +110,7 @@ func (c *Client) probeSeed(ctx context.Context, nonce string, _ Identity) Featur
 	_, err := c.Chat(ctx, ChatRequest{Messages: ask(short(nonce)), Sampling: Sampling{MaxTokens: 1, Seed: &seed}})
 	f := outcome("seed", err)
 	if err == nil {
-		f.Detail = "accepted; a hint that removes no effect of batching"
+		f.Detail = "accepted; does not make batched results reproducible"
 	}
 	return f
 }
@@ -124,10 +124,10 @@ func (c *Client) probeSampling(ctx context.Context, nonce string, _ Identity) Fe
 	return f
 }
 
-// probeThinking turns thinking on and off through the template: a switch that works makes the thoughts vanish.
+// probeThinking turns thinking on and off through the template: a switch that works leaves no reasoning.
 func (c *Client) probeThinking(ctx context.Context, nonce string, _ Identity) Feature {
 	const name = "thinking-switch"
-	thoughts := func(on bool) (bool, error) {
+	reasoning := func(on bool) (bool, error) {
 		a, err := c.Chat(ctx, ChatRequest{
 			Messages: ask(short(nonce)),
 			Sampling: Sampling{MaxTokens: 16, Extra: map[string]any{
@@ -136,20 +136,20 @@ func (c *Client) probeThinking(ctx context.Context, nonce string, _ Identity) Fe
 		})
 		return a.Reasoning != "", err
 	}
-	on, err := thoughts(true)
+	on, err := reasoning(true)
 	if err != nil {
 		return outcome(name, err)
 	}
-	off, err := thoughts(false)
+	off, err := reasoning(false)
 	switch {
 	case err != nil:
 		return outcome(name, err)
 	case on && !off:
-		return Feature{Name: name, State: Supported, Detail: "chat_template_kwargs turns the thoughts off"}
+		return Feature{Name: name, State: Supported, Detail: "chat_template_kwargs turns the reasoning off"}
 	case off:
-		return Feature{Name: name, State: Unsupported, Detail: "thoughts come although they were turned off"}
+		return Feature{Name: name, State: Unsupported, Detail: "reasoning comes although it was turned off"}
 	}
-	return Feature{Name: name, State: Unknown, Detail: "no thoughts were seen either way"}
+	return Feature{Name: name, State: Unknown, Detail: "no reasoning was seen either way"}
 }
 
 // probeContinue compares prompt lengths: an answer that is continued has neither its end mark nor a new turn behind it.
@@ -167,7 +167,7 @@ func (c *Client) probeContinue(ctx context.Context, nonce string, _ Identity) Fe
 	without, err := count(nil)
 	switch {
 	case err != nil || !with.Known || !without.Known:
-		return Feature{Name: name, State: Unknown, Detail: "accepted, and nothing shows whether it works"}
+		return Feature{Name: name, State: Unknown, Detail: "accepted; whether it works cannot be told"}
 	case with.N < without.N:
 		return Feature{Name: name, State: Supported, Detail: fmt.Sprintf("%d prompt tokens instead of %d", with.N, without.N)}
 	}

@@ -47,8 +47,10 @@ func TestSurveyOfTheFlavours(t *testing.T) {
 			"tokenize": Unsupported, "window": Unknown, "prompt-logprobs": Unsupported, "flush": Unknown,
 			"indexer-topk": Unsupported, "identity": Unsupported,
 		}, Field{}},
-		"thoughts-always": {
-			wire.Options{Flavour: wire.SGLang, Quirks: []string{"inline-thoughts", "usage-placement=never", "logprobs=ignored"}},
+		"reasoning-always": {
+			wire.Options{
+				Flavour: wire.SGLang, Quirks: []string{"inline-reasoning", "usage-placement=never", "logprobs=ignored"},
+			},
 			KindSGLang,
 			"0.5.6",
 			Count{4096, true},

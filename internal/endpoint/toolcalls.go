@@ -88,7 +88,7 @@ func (c *calls) done(redact func(string) string) (list []ToolCall, broken string
 		t := &c.list[i]
 		t.ID, t.Name, t.Arguments = redact(t.ID), redact(t.Name), redact(t.Arguments)
 		if t.Valid = isObject(t.Arguments); !t.Valid && broken == "" {
-			broken = fmt.Sprintf("the arguments of tool call %d (%q) are no JSON object: %q", i, t.Name,
+			broken = fmt.Sprintf("the arguments of tool call %d (%q) are not a JSON object: %q", i, t.Name,
 				shorten(t.Arguments, 80))
 		}
 	}

@@ -231,9 +231,9 @@ func TestFaultsOnTheWire(t *testing.T) {
 		"dropped": {
 			200, sse, "data: {\"choices\":[{\"delta\":{\"content\":\"1\"}}]}\n\n", "without a finish_reason after 1 events",
 		},
-		"html":              {200, nil, "<html>", "is no valid JSON"},
+		"html":              {200, nil, "<html>", "is not valid JSON"},
 		"no-choices":        {200, nil, `{"choices":[]}`, "has no choices"},
-		"junk-event":        {200, sse, "data: {\"choices\":\n\n", "is no valid JSON"},
+		"junk-event":        {200, sse, "data: {\"choices\":\n\n", "is not valid JSON"},
 		"too-large":         {200, nil, `{"x":"` + strings.Repeat("y", 5000) + `"}`, "larger than 4096 bytes"},
 		"too-large-stream":  {200, sse, strings.Repeat("data: {}\n\n", 5000), "larger than 4096 bytes"},
 		"cut-off-mid-value": {200, nil, `{"choices":[{"mess`, "cut off after 18 bytes"},

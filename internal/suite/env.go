@@ -18,10 +18,10 @@ type Variable struct {
 // Env returns the table of every environment variable that assay reads, in the order of the README.
 func Env() []Variable {
 	return []Variable{
-		{"OPENAI_BASE_URL", "", "the endpoint that live tests, with or without /v1", nil},
+		{"OPENAI_BASE_URL", "", "base URL of the endpoint under test, with or without /v1", nil},
 		{"OPENAI_API_KEY", "", "sent as a bearer token, never stored", nil},
 		{"OPENAI_API_BASE", "", "legacy name of OPENAI_BASE_URL, used with a notice", nil},
-		{"ASSAY_MODEL", "first of /v1/models", "the model to ask the endpoint for", nil},
+		{"ASSAY_MODEL", "first of /v1/models", "model name sent to the endpoint", nil},
 		{
 			"ASSAY_MODEL_EMBEDDED", "nano-v4", "the model of the main job: nano-v4, or nano-flash with V4-Flash's window and " +
 				"top-k", oneOf("nano-v4", "nano-flash"),
@@ -55,7 +55,7 @@ func Env() []Variable {
 
 // notYet refuses a name that is reserved and read by nothing: a setting that does nothing would be believed.
 func notYet(string) error {
-	return errors.New("no part of this version reads it; unset it")
+	return errors.New("this version does not use it; unset it")
 }
 
 // shard accepts what ParseShard does.

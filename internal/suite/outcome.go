@@ -36,7 +36,7 @@ func (o Outcome) rank() int {
 // Validate returns an error for a string that is no outcome.
 func (o Outcome) Validate() error {
 	if o.rank() < 0 {
-		return fmt.Errorf("outcome %q is none of skip, pass, unmeasured, fail, error", string(o))
+		return fmt.Errorf("outcome %q is not one of skip, pass, unmeasured, fail, error", string(o))
 	}
 	return nil
 }

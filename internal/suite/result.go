@@ -87,7 +87,7 @@ func (n *Numbers) UnmarshalJSON(raw []byte) error {
 			}
 			(*n)[k] = f
 		default:
-			return fmt.Errorf("the number %q has a value of another kind: %v", k, v)
+			return fmt.Errorf("the number %q is not a number: %v", k, v)
 		}
 	}
 	return nil

@@ -93,7 +93,7 @@ func TestCheckEnv(t *testing.T) {
 		"ASSAY_=x":          "there is no such variable",
 		"ASSAY_budget=full": "did you mean ASSAY_BUDGET?",
 		"ASSAY_SHARD=3/3":   "not i/n",
-		"ASSAY_RECORD=x":    "no part of this version reads it",
+		"ASSAY_RECORD=x":    "this version does not use it",
 		"ASSAY_BUDGET=huge": "use one of smoke, standard, full",
 	} {
 		require.ErrorContains(t, CheckEnv([]string{kv}), want, kv)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Text is what every chat without tools is answered, and Thoughts what is thought before it.
+// Text is the answer to every chat without tools, Reasoning what comes before it.
 const (
-	Text     = "The code is 48213, says Zürich 🙂."
-	Thoughts = "Let me see. Found it."
+	Text      = "The code is 48213, says Zürich 🙂."
+	Reasoning = "Let me see. Found it."
 	// Looped is the answer where the checkpoint's sampling defaults were left in force.
 	Looped = "The code code code code code"
 )
@@ -17,7 +17,7 @@ func textTokens() []string {
 	return []string{"The", " code", " is", " ", "48", "213", ",", " says", " Zürich", " 🙂", "."}
 }
 
-func thoughtTokens() []string { return []string{"Let", " me", " see", ".", " Found", " it", "."} }
+func reasoningTokens() []string { return []string{"Let", " me", " see", ".", " Found", " it", "."} }
 
 func loopedTokens() []string { return []string{"The", " code", " code", " code", " code", " code"} }
 
@@ -37,7 +37,7 @@ func toolCalls() []call {
 // script is an answer before it is written.
 type script struct {
 	model     string
-	thoughts  []string
+	reasoning []string
 	text      []string
 	calls     []call
 	finish    string // "" is null
@@ -107,14 +107,14 @@ func (s *Server) write(r *request) *script {
 		a.text = loopedTokens()
 	}
 	if r.chat && s.thinks(r) {
-		a.thoughts = thoughtTokens()
+		a.reasoning = reasoningTokens()
 	}
 	if r.chat && len(r.Tools) > 0 {
 		a.text, a.calls, a.finish = nil, toolCalls(), "tool_calls"
 	}
 	s.cap(r, a)
 	if q.on("null-content") && n%2 == 1 {
-		a.text, a.thoughts, a.calls, a.null = nil, nil, nil, true
+		a.text, a.reasoning, a.calls, a.null = nil, nil, nil, true
 	}
 	switch {
 	case q.is("finish-reason", "null"):
@@ -132,16 +132,16 @@ func (s *Server) thinks(r *request) bool {
 		}
 	}
 	q := s.quirks
-	return s.o.Thinks || q.is("thoughts-field", "reasoning", "reasoning-content", "both") || q.on("inline-thoughts") ||
-		q.is("finish-reason", "stop-in-thoughts")
+	return s.o.Thinks || q.is("reasoning-field", "reasoning", "reasoning-content", "both") || q.on("inline-reasoning") ||
+		q.is("finish-reason", "stop-in-reasoning")
 }
 
-// cap cuts the script at max_tokens, thoughts first.
+// cap cuts the script at max_tokens, reasoning first.
 func (s *Server) cap(r *request, a *script) {
 	q := s.quirks
 	left := r.MaxTokens
-	if q.is("finish-reason", "stop-in-thoughts") {
-		left = min(left, len(a.thoughts))
+	if q.is("finish-reason", "stop-in-reasoning") {
+		left = min(left, len(a.reasoning))
 	}
 	take := func(list []string) []string {
 		n := min(len(list), left)
@@ -149,8 +149,8 @@ func (s *Server) cap(r *request, a *script) {
 		a.generated += n
 		return list[:n]
 	}
-	want := len(a.thoughts) + len(a.text)
-	a.thoughts, a.text = take(a.thoughts), take(a.text)
+	want := len(a.reasoning) + len(a.text)
+	a.reasoning, a.text = take(a.reasoning), take(a.text)
 	for i := range a.calls {
 		want += len(a.calls[i].args)
 		a.calls[i].args = take(a.calls[i].args)
@@ -162,10 +162,10 @@ func (s *Server) cap(r *request, a *script) {
 	switch {
 	case q.is("tool-call-cut", "tool-calls") && len(a.calls) > 0:
 		a.finish = "tool_calls"
-	case q.is("tool-call-cut", "stop"), q.is("finish-reason", "stop-in-thoughts"):
+	case q.is("tool-call-cut", "stop"), q.is("finish-reason", "stop-in-reasoning"):
 		a.finish = "stop"
 	}
-	if q.is("finish-reason", "stop-in-thoughts") {
+	if q.is("finish-reason", "stop-in-reasoning") {
 		a.generated = r.MaxTokens
 	}
 }

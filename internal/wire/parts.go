@@ -6,30 +6,30 @@ import (
 	"unicode/utf8"
 )
 
-// inline puts thoughts into the content where the quirk says so.
+// inline puts reasoning into the content where the quirk says so.
 func (s *Server) inline(a *script) {
-	if len(a.thoughts) == 0 {
+	if len(a.reasoning) == 0 {
 		return
 	}
-	switch s.quirks["inline-thoughts"] {
+	switch s.quirks["inline-reasoning"] {
 	case "tags":
-		a.text = append(append(append([]string{"<think>"}, a.thoughts...), "</think>", "\n\n"), a.text...)
+		a.text = append(append(append([]string{"<think>"}, a.reasoning...), "</think>", "\n\n"), a.text...)
 	case "no-start":
-		a.text = append(append(append([]string{}, a.thoughts...), "</think>", "\n\n"), a.text...)
+		a.text = append(append(append([]string{}, a.reasoning...), "</think>", "\n\n"), a.text...)
 	case "no-end":
-		a.text = append([]string{"<think>"}, a.thoughts...)
+		a.text = append([]string{"<think>"}, a.reasoning...)
 	default:
 		return
 	}
-	a.thoughts = nil
+	a.reasoning = nil
 }
 
-// thoughtFields writes thoughts under the names of the flavour or the quirk.
-func (s *Server) thoughtFields(to map[string]any, text string) {
+// reasoningFields writes reasoning under the names of the flavour or the quirk.
+func (s *Server) reasoningFields(to map[string]any, text string) {
 	if text == "" {
 		return
 	}
-	v := s.quirks["thoughts-field"]
+	v := s.quirks["reasoning-field"]
 	if v == "reasoning" || v == "both" || v == "" && s.o.Flavour == VLLM {
 		to["reasoning"] = text
 	}

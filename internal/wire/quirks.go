@@ -30,11 +30,11 @@ func Quirks() []Quirk {
 			},
 		},
 		{
-			"W4", "thoughts-field", "thoughts come under one name, the other or both; history takes one", []string{
+			"W4", "reasoning-field", "reasoning comes under one name, the other or both; history takes one", []string{
 				"reasoning", "reasoning-content", "both", "history-reasoning", "history-reasoning-content",
 			},
 		},
-		{"W5", "history-needs-thoughts", "an assistant turn with tool calls and without thoughts is a 400", []string{"400"}},
+		{"W5", "history-needs-reasoning", "an assistant turn with tool calls but no reasoning is a 400", []string{"400"}},
 		{
 			"W6", "error-in-stream", "an error comes inside a 200 stream, then [DONE]", []string{
 				"object", "text", "old-object", "named-event",
@@ -59,7 +59,7 @@ func Quirks() []Quirk {
 		},
 		{
 			"W15", "finish-reason", "finish_reason is stop although the thinking budget ran out, null or missing", []string{
-				"stop-in-thoughts", "null", "missing",
+				"stop-in-reasoning", "null", "missing",
 			},
 		},
 		{
@@ -103,7 +103,7 @@ func Quirks() []Quirk {
 		},
 		{"W25", "null-content", "every other answer, in the order of arrival, has the content null", []string{"alternate"}},
 		{
-			"W26", "inline-thoughts", "thoughts stand in the content, between tags or before an end tag", []string{
+			"W26", "inline-reasoning", "reasoning stand in the content, between tags or before an end tag", []string{
 				"tags", "no-start", "no-end",
 			},
 		},

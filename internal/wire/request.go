@@ -121,11 +121,11 @@ func (s *Server) history(r *request) string {
 		calls := len(m.Calls) > 0
 		content := string(m.Content)
 		switch {
-		case q.on("history-needs-thoughts") && calls && m.Reasoning == "" && m.ReasoningContent == "":
+		case q.on("history-needs-reasoning") && calls && m.Reasoning == "" && m.ReasoningContent == "":
 			return fmt.Sprintf("Missing `reasoning_content` field in the assistant message at message index %d", i)
-		case q.is("thoughts-field", "history-reasoning") && m.ReasoningContent != "":
+		case q.is("reasoning-field", "history-reasoning") && m.ReasoningContent != "":
 			return fmt.Sprintf("messages[%d]: unknown field reasoning_content", i)
-		case q.is("thoughts-field", "history-reasoning-content") && m.Reasoning != "":
+		case q.is("reasoning-field", "history-reasoning-content") && m.Reasoning != "":
 			return fmt.Sprintf("messages[%d]: unknown field reasoning", i)
 		case q.is("assistant-content", "no-null") && content == "null":
 			return fmt.Sprintf("messages[%d].content must be a string, got null", i)

@@ -22,7 +22,7 @@ func (s *Server) whole(ctx context.Context, w http.ResponseWriter, r *request, a
 	text := strings.Join(a.text, "")
 	if r.chat {
 		m := map[string]any{"role": "assistant", "content": text}
-		s.thoughtFields(m, strings.Join(a.thoughts, ""))
+		s.reasoningFields(m, strings.Join(a.reasoning, ""))
 		if a.null || len(a.calls) > 0 {
 			m["content"] = nil
 		}
@@ -174,7 +174,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *request, 
 		p.raw("data: [DONE]\n\n")
 		return
 	}
-	p.thoughts()
+	p.reasoning()
 	if !p.text() {
 		return
 	}
@@ -197,10 +197,10 @@ func (p *pen) role() {
 	p.delta(d, nil)
 }
 
-func (p *pen) thoughts() {
-	for _, t := range p.a.thoughts {
+func (p *pen) reasoning() {
+	for _, t := range p.a.reasoning {
 		d := map[string]any{}
-		p.s.thoughtFields(d, t)
+		p.s.reasoningFields(d, t)
 		p.delta(d, nil)
 	}
 }

@@ -27,7 +27,7 @@ func forms(word string) []form {
 		return append(append(append([]endpoint.Message{}, first...), middle...), last)
 	}
 	thought := func(field string) []endpoint.Message {
-		return []endpoint.Message{opening, {Role: "assistant", Content: "ready", Thoughts: added, Field: field}, last}
+		return []endpoint.Message{opening, {Role: "assistant", Content: "ready", Reasoning: added, Field: field}, last}
 	}
 	tool := []any{map[string]any{"type": "function", "function": map[string]any{
 		"name": "save", "description": added, "parameters": map[string]any{

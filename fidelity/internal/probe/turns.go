@@ -143,7 +143,7 @@ func (t *task) history(s salt, variant string) query {
 	var after []endpoint.Message
 	switch variant {
 	case "reasoning-content", "reasoning":
-		odd.Thoughts = "Step 2 of my plan is to open drawer " + code + "."
+		odd.Reasoning = "Step 2 of my plan is to open drawer " + code + "."
 		odd.Field = endpoint.FieldReasoningContent
 		if variant == "reasoning" {
 			odd.Field = endpoint.FieldReasoning
@@ -154,7 +154,7 @@ func (t *task) history(s salt, variant string) query {
 	case "closed-think":
 		odd.Content = "<think>Let me note that</think>" + noted
 	case "cut-think":
-		odd.Content, odd.Thoughts = "", "Let me note that"
+		odd.Content, odd.Reasoning = "", "Let me note that"
 	case "empty-content":
 		odd.Content = ""
 	case "tool-only":

@@ -2,28 +2,28 @@ package endpoint
 
 import "strings"
 
-// thoughtMarks are the tags in which reasoning models without a server-side parser put their thoughts.
-var thoughtMarks = []struct{ open, end string }{
+// reasoningTags are the tags in which reasoning models without a server-side parser put their reasoning.
+var reasoningTags = []struct{ open, end string }{
 	{"<think>", "</think>"},
 	{"<thinking>", "</thinking>"},
 	{"<thought>", "</thought>"},
 	{"[THINK]", "[/THINK]"},
 }
 
-// splitThoughts parts content into what was answered and what was thought. An end tag without a start tag
-// closes thoughts that began with the answer, because templates put the start tag into the prompt; a start
-// tag without an end tag opens thoughts that the token cap cut. Tags in the middle of an answer are thoughts too.
-func splitThoughts(content string) (text, thoughts string, inline bool) {
-	for _, m := range thoughtMarks {
-		text, thoughts, inline = splitBy(content, m.open, m.end)
+// splitReasoning separates the answer from inline reasoning. An end tag without a start tag
+// closes reasoning that began with the answer, because templates put the start tag into the prompt; a start tag
+// without an end tag opens reasoning that max_tokens cut. Tags in the middle of an answer count too.
+func splitReasoning(content string) (text, reasoning string, inline bool) {
+	for _, m := range reasoningTags {
+		text, reasoning, inline = splitBy(content, m.open, m.end)
 		if inline {
-			return text, thoughts, true
+			return text, reasoning, true
 		}
 	}
 	return content, "", false
 }
 
-func splitBy(content, open, end string) (text, thoughts string, inline bool) {
+func splitBy(content, open, end string) (text, reasoning string, inline bool) {
 	var said, thought strings.Builder
 	rest := content
 	if e, o := strings.Index(rest, end), strings.Index(rest, open); e >= 0 && (o < 0 || e < o) {
