@@ -1,17 +1,14 @@
 package indexer
 
 import (
-	"maps"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/oracle"
 )
 
-type change = func(g bench.Gen, p *bench.Problem) error
-
 // redrawn gives the pool other keys: f gets request, key, channel and returns the channel's value.
-func redrawn(f func(g bench.Gen, b, j, d int) float64) change {
+func redrawn(f func(g bench.Gen, b, j, d int) float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		if _, ragged := p.Operands["k"]; ragged {
 			dim := p.In("k").Dim(1)
@@ -117,42 +114,17 @@ func needle(g bench.Gen, p *bench.Problem) error {
 	})(g, p)
 }
 
-// weighed changes the head weights.
-func weighed(f func(g bench.Gen, i int, v float64) float64) change {
-	return func(g bench.Gen, p *bench.Problem) error {
-		p.Change("weights", func(i int, v float64) float64 { return f(g, i, v) })
-		return nil
-	}
-}
-
+// The head weights of a problem.
 var (
-	nonNegative = weighed(func(_ bench.Gen, _ int, v float64) float64 { return math.Abs(v) })
-	negative    = weighed(func(_ bench.Gen, _ int, v float64) float64 { return -math.Abs(v) })
-	someZero    = weighed(func(_ bench.Gen, i int, v float64) float64 {
+	nonNegative = bench.Each(func(_ int, v float64) float64 { return math.Abs(v) }, "weights")
+	negative    = bench.Each(func(_ int, v float64) float64 { return -math.Abs(v) }, "weights")
+	someZero    = bench.Each(func(i int, v float64) float64 {
 		if i%3 == 1 {
 			return 0
 		}
 		return v
-	})
+	}, "weights")
 )
-
-func attrs(set map[string]any) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		maps.Copy(p.Attrs, set)
-		return nil
-	}
-}
-
-func both(changes ...change) change {
-	return func(g bench.Gen, p *bench.Problem) error {
-		for _, c := range changes {
-			if err := c(g, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
 
 // shared lets every request begin with the first full pages of request 0.
 func shared(_ bench.Gen, p *bench.Problem) error {

@@ -6,16 +6,46 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// codec reads pages of keys; its fields are what a faulty one does otherwise.
+// places are where the numbers of token i lie in a page, in bytes, by DeepGEMM's layouts.
+type places struct {
+	fp8 func(i, page, dim int) (values, scale int)
+	fp4 func(i, group, page, dim int) int // the scale of a group of 32 channels
+}
+
+func correctPlaces() places {
+	return places{
+		fp8: func(i, page, dim int) (values, scale int) { return i * dim, page*dim + 4*i },
+		fp4: func(i, group, page, dim int) int { return page*dim/2 + 4*i + group },
+	}
+}
+
+// afterValues takes the scale of a token to follow its values.
+func afterValues(i, _, dim int) (values, scale int) { return i * (dim + 4), i*(dim+4) + dim }
+
+// codec reads pages of keys in steps.
 type codec struct {
-	tokenMajor bool // the scale of a token is taken to follow its values
-	highFirst  bool // the high nibble is taken for the even channel
-	otherScale int  // tokens by which the scale is off
-	unscaled   bool
-	fnuz       bool // e4m3 is taken for e4m3fnuz
-	groupOff   bool // fp4 scales are taken in the order of another layout: token and group swapped
-	mantissa   bool // the scale's exponent alone is used: 2^floor(log2 scale)
-	halfBF16   bool // bf16 is read high byte first
+	places
+	bf16   func(first, second byte) float32
+	e4m3   func(code byte) float32
+	nibble func(b byte, channel int) byte // the code of a channel, in the low bits
+	scale  func(bits uint32) float32      // fp8 pages
+	power  func(code byte) float64        // fp4 pages
+}
+
+func correctCodec() codec {
+	return codec{
+		places: correctPlaces(),
+		bf16:   func(first, second byte) float32 { return math.Float32frombits(uint32(first)<<16 | uint32(second)<<24) },
+		e4m3:   e4m3,
+		nibble: func(b byte, channel int) byte { return b >> (4 * (channel % 2)) },
+		scale:  math.Float32frombits,
+		power: func(code byte) float64 {
+			if code == 255 {
+				return math.NaN()
+			}
+			return math.Ldexp(1, int(code)-127)
+		},
+	}
 }
 
 // pool decodes every token of every page: codes (fp4: with their scales, which bf16 holds) and the scale of a key.
@@ -34,60 +64,28 @@ func (c codec) pool(pages bench.Tensor, name string, page, dim int) (keys [][]fl
 	return keys, scale
 }
 
-// token decodes token i of a page, e4m3 by a table, by the byte offsets of DeepGEMM's layouts.
+// token decodes token i of a page, e4m3 by a table.
 func (c codec) token(raw []byte, name string, page, dim, i int, table *[256]float32) ([]float32, float32) {
 	k := make([]float32, dim)
 	switch name {
 	case "bf16":
 		for d := range k {
 			at := 2 * (i*dim + d)
-			lo, hi := raw[at], raw[at+1]
-			if c.halfBF16 {
-				lo, hi = hi, lo
-			}
-			k[d] = math.Float32frombits(uint32(lo)<<16 | uint32(hi)<<24)
+			k[d] = c.bf16(raw[at], raw[at+1])
 		}
 		return k, 1
 	case "fp4":
-		return c.fp4(raw, page, dim, i, k), 1
+		for d := range k {
+			code := c.nibble(raw[i*dim/2+d/2], d)
+			k[d] = float32(e2m1(code) * c.power(raw[c.fp4(i, d/32, page, dim)]))
+		}
+		return k, 1
 	}
-	values, at := i*dim, page*dim+4*((i+c.otherScale)%page)
-	if c.tokenMajor {
-		values, at = i*(dim+4), i*(dim+4)+dim
-	}
+	values, at := c.fp8(i, page, dim)
 	for d := range k {
 		k[d] = table[raw[values+d]]
 	}
-	s := math.Float32frombits(uint32(raw[at]) | uint32(raw[at+1])<<8 | uint32(raw[at+2])<<16 | uint32(raw[at+3])<<24)
-	switch {
-	case c.unscaled:
-		s = 1.0 / 128
-	case c.mantissa:
-		s = math.Float32frombits(math.Float32bits(s) &^ 0x7fffff)
-	}
-	return k, s
-}
-
-func (c codec) fp4(raw []byte, page, dim, i int, k []float32) []float32 {
-	for d := range k {
-		code := raw[i*dim/2+d/2]
-		if (d%2 == 1) != c.highFirst {
-			code >>= 4
-		}
-		at := page*dim/2 + 4*((i+c.otherScale)%page) + d/32
-		if c.groupOff {
-			at = page*dim/2 + (d/32*page+i)%(4*page)
-		}
-		s := math.Ldexp(1, int(raw[at])-127)
-		if raw[at] == 255 {
-			s = math.NaN()
-		}
-		if c.unscaled {
-			s = 0.25
-		}
-		k[d] = float32(e2m1(code) * s)
-	}
-	return k
+	return k, c.scale(uint32(raw[at]) | uint32(raw[at+1])<<8 | uint32(raw[at+2])<<16 | uint32(raw[at+3])<<24)
 }
 
 // e2m1 is the value of a nibble: two exponent bits of bias 1, one of mantissa.
@@ -99,18 +97,21 @@ func e2m1(code byte) float64 {
 	return v
 }
 
-// e4m3 is the value of a byte: four exponent bits of bias 7, three of mantissa, all ones for NaN; fnuz has bias 8.
-func (c codec) e4m3(code byte) float32 {
-	e, m := int(code>>3&15), float64(code&7)
-	v := math.Ldexp(1+m/8, e-7)
-	switch {
-	case code&0x7f == 0x7f && !c.fnuz:
-		v = math.NaN()
-	case e == 0:
-		v = math.Ldexp(m, -9)
+// e4m3 is the value of a byte: four exponent bits of bias 7, three of mantissa, all ones for NaN.
+func e4m3(code byte) float32 {
+	v := e4m3FNUZ(code) * 2
+	if code&0x7f == 0x7f {
+		v = float32(math.Copysign(math.NaN(), float64(v)))
 	}
-	if c.fnuz {
-		v /= 2
+	return v
+}
+
+// e4m3FNUZ has bias 8 and no NaN among the codes of e4m3's numbers.
+func e4m3FNUZ(code byte) float32 {
+	e, m := int(code>>3&15), float64(code&7)
+	v := math.Ldexp(1+m/8, e-8)
+	if e == 0 {
+		v = math.Ldexp(m, -10)
 	}
 	if code&0x80 != 0 {
 		v = -v

@@ -11,8 +11,7 @@ import (
 // is taken to promise it.
 var contracts = []numerics.Contract{
 	{Name: "fp32"}, {Name: "fp32-bitwise", Tier: numerics.Bitwise}, {Name: "hopper-fp8"}, {Name: "bf16-dot"}, {
-		Name: "v4-reference",
-		Out:  format.BF16,
+		Name: "v4-reference", Out: format.BF16,
 	},
 }
 
@@ -93,8 +92,4 @@ func toBF16(fp8 bool, v, slack float64) float64 {
 		return 0x1p-8 * (math.Abs(v) + slack)
 	}
 	return numerics.HalfULP(format.BF16, v, slack)
-}
-
-func named(name string) func(numerics.Contract) bool {
-	return func(c numerics.Contract) bool { return c.Name == name }
 }

@@ -129,7 +129,7 @@ func permuted(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	return inParts(p, pieces), nil
 }
 
-// stepwise says N queries a request as N calls with one: verify = decode.
+// stepwise runs N queries per request as N calls with one: verify = decode.
 func stepwise(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	var groups [][]piece
 	for i := range p.In("context_lens").Dim(1) {
@@ -238,7 +238,7 @@ func unshared(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	return bench.Relation{Parts: []bench.Problem{c}, Join: sameRows(p)}, nil
 }
 
-// unpadded says the problem with dense operands.
+// unpadded restates the problem with dense operands.
 func unpadded(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	c := p.Clone()
 	c.Layout = map[string]bench.Layout{}

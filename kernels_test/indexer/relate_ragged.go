@@ -76,7 +76,7 @@ func raggedParts(p bench.Problem, ends []int) bench.Relation {
 	return r
 }
 
-// sequencesAlone says every sequence by itself; tokens is how many queries each has.
+// sequencesAlone runs every sequence by itself.
 func sequencesAlone(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	n := g.Shape.Dim("next")
 	var ends []int
@@ -114,7 +114,7 @@ func compress(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
-// uncompressed says compressed rows in full.
+// uncompressed restates compressed rows in full.
 func uncompressed(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	c := p.Clone()
 	start, end := p.In("start").Ints(), p.In("end").Ints()
@@ -136,7 +136,7 @@ func uncompressed(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	}}, nil
 }
 
-// permutedRows says the queries in another order.
+// permutedRows runs the queries in another order.
 func permutedRows(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	c := p.Clone()
 	order := g.Perm(p.In("q").Dim(0))

@@ -146,7 +146,7 @@ func pagedScenarios() []bench.Scenario {
 			Why:    "head weights positive, too: nothing cancels",
 			Phase:  "decode",
 			Shapes: each("mid", 8, 1, 1, 30, 11),
-			Change: both(coherent, nonNegative),
+			Change: bench.All(coherent, nonNegative),
 		},
 		{
 			ID:     "opposed",
@@ -214,7 +214,7 @@ func pagedScenarios() []bench.Scenario {
 			Phase:     "decode",
 			Contracts: roughly,
 			Shapes:    each("nano", 8, 1, 2, 20, 3),
-			Change:    attrs(map[string]any{"clean_logits": false}),
+			Change:    bench.Set(bench.Attrs{"clean_logits": false}),
 		},
 		{
 			ID:        "splits",
@@ -222,7 +222,7 @@ func pagedScenarios() []bench.Scenario {
 			Phase:     "decode",
 			Contracts: roughly,
 			Shapes:    each("nano", 8, 1, 1, 50, 3, 17),
-			Change:    attrs(map[string]any{"num_splits": 5.0}),
+			Change:    bench.Set(bench.Attrs{"num_splits": 5.0}),
 		},
 		{
 			ID:        "alone",
@@ -352,7 +352,7 @@ func paddedPaged() []bench.Scenario {
 	return out
 }
 
-func repeated(n int) change {
+func repeated(n int) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		p.Repeat = n
 		return nil

@@ -42,7 +42,7 @@ func raggedScenarios() []bench.Scenario {
 			Phase:     "prefill",
 			Contracts: roughly,
 			Shapes:    two("nano", 4, 5, 40, 9),
-			Change:    attrs(map[string]any{"clean_logits": false}),
+			Change:    bench.Set(bench.Attrs{"clean_logits": false}),
 		},
 		{
 			ID:        "compressed",
@@ -65,7 +65,7 @@ func raggedScenarios() []bench.Scenario {
 			Why:    "head weights positive, too: nothing cancels",
 			Phase:  "prefill",
 			Shapes: two("mid", 1, 2, 6),
-			Change: both(coherent, nonNegative),
+			Change: bench.All(coherent, nonNegative),
 		},
 		{
 			ID:     "opposed",

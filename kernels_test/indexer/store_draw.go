@@ -11,7 +11,7 @@ import (
 
 var storeContracts = []numerics.Contract{{Name: "fp32"}, {Name: "bf16-steps", Mid: format.BF16}}
 
-// key is the way of a key in a model.
+// key describes how a model preprocesses and stores an index key.
 type key struct {
 	dim, rope             int
 	norm                  string
@@ -21,7 +21,7 @@ type key struct {
 	base, factor, trained float64 // of the rotary table; factor 0 has no YaRN
 }
 
-// keys are the models' ways, and plain ones whose bytes are exact.
+// keyWays are those of models, and plain ones whose bytes are exact.
 var keyWays = map[string]key{
 	"v32": {
 		dim:      128,
@@ -220,7 +220,7 @@ func tracked(contract string, p bench.Problem, row []float64, position int) []nu
 		round(y)
 	}
 	if p.Attrs.Flag("hadamard") {
-		y = turned(y)
+		y = transformed(y)
 		round(y)
 	}
 	return y
@@ -253,8 +253,9 @@ func layerNorm(a numerics.Arith, x []numerics.Tracked, w, b []float64, eps float
 	return c
 }
 
-// turned is the Hadamard transform: D terms of either sign in any order, and a factor of D^-1/2 that is itself rounded.
-func turned(y []numerics.Tracked) []numerics.Tracked {
+// transformed is the Hadamard transform: D terms of either sign in any order, and a factor of D^-1/2 that is itself
+// rounded.
+func transformed(y []numerics.Tracked) []numerics.Tracked {
 	m := oracle.NewMat(1, len(y))
 	var sumAbs, sumErr float64
 	for i, v := range y {

@@ -133,7 +133,7 @@ func storeScenarios() []bench.Scenario {
 	return rows
 }
 
-func onX(f func(g bench.Gen, t, d int, v float64) float64) change {
+func onX(f func(g bench.Gen, t, d int, v float64) float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		dim := p.In("x").Dim(1)
 		p.Change("x", func(i int, v float64) float64 { return f(g, i/dim, i%dim, v) })
@@ -141,7 +141,7 @@ func onX(f func(g bench.Gen, t, d int, v float64) float64) change {
 	}
 }
 
-func scaledRows(factor float64) change {
+func scaledRows(factor float64) bench.Change {
 	return onX(func(_ bench.Gen, _, _ int, v float64) float64 { return v * factor })
 }
 

@@ -7,25 +7,12 @@ import (
 )
 
 func storeTwins() []bench.Twin {
-	on := func(name string, off any) func(bench.Gen, *bench.Problem) bool {
-		return func(_ bench.Gen, p *bench.Problem) bool {
-			was := p.Attrs[name]
-			p.Attrs[name] = off
-			return was != off
-		}
-	}
 	return []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
-		{Class: "pairing", Name: "no rotation", Apply: unrotated},
-		{Class: "variant", Name: "no Hadamard transform", Apply: on("hadamard", false)},
-		{Class: "loading", Name: "a bias of 0", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			if _, ok := p.Operands["norm_bias"]; !ok {
-				return false
-			}
-			p.Change("norm_bias", func(int, float64) float64 { return 0 })
-			return true
-		}},
-		{Class: "eps", Name: "no norm", Apply: on("norm", "none")},
+		bench.Dense(),
+		bench.Lacking("pairing", "no rotation", "inv_freq"),
+		bench.Fixed("variant", "no Hadamard transform", bench.Attrs{"hadamard": false}),
+		bench.Level("loading", "a bias of 0", 0, "norm_bias"),
+		bench.Fixed("eps", "no norm", bench.Attrs{"norm": "none"}),
 		{
 			Class: "scale-layout",
 			Name:  "pages of one token",
@@ -74,14 +61,6 @@ func storeTwins() []bench.Twin {
 	}
 }
 
-// unrotated takes the rotation away.
-func unrotated(_ bench.Gen, p *bench.Problem) bool {
-	_, has := p.Operands["inv_freq"]
-	delete(p.Operands, "inv_freq")
-	delete(p.Layout, "inv_freq")
-	return has
-}
-
 // tokenPages keeps the slots and cuts the pool into pages of one token.
 func tokenPages(p *bench.Problem) bool {
 	page := p.Attrs.Int("page_size")
@@ -98,7 +77,7 @@ func tokenPages(p *bench.Problem) bool {
 // exactly stores given values as they are: no norm, rotation or transform.
 func exactly(f func(t, d int, v float64, block int, top float64) float64) func(bench.Gen, *bench.Problem) bool {
 	return func(g bench.Gen, p *bench.Problem) bool {
-		unrotated(g, p)
+		p.Drop("inv_freq")
 		p.Attrs["norm"], p.Attrs["hadamard"] = "none", false
 		block, top := p.In("x").Dim(1), 448.0
 		if p.Attrs.Word("page_format") == "fp4" {

@@ -1,43 +1,62 @@
 package indexer
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"math/bits"
 
-// plainStore follows a contract to the letter.
-func plainStore(contract string) storeStyle {
-	return storeStyle{sum: bench.Sequential, steps: contract == "bf16-steps"}
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// The other correct ways to store keys.
+func asMatrix(s *keyStore) { s.walsh = matrix }
+
+func factorFirst(s *keyStore) {
+	s.hadamard = func(s keyStore, y []float32) []float32 { return s.walsh(s.sum, normalised(y)) }
+}
+
+func byReciprocals(s *keyStore) { s.quotient = func(v, by float32) float32 { return v * (1 / by) } }
+
+func weightFolded(s *keyStore) {
+	s.gain = func(v, root, w float32) float32 { return v * float32(root*w) }
+}
+
+func adding(sum bench.Summing) func(s *keyStore) { return func(s *keyStore) { s.sum = sum } }
+
+// matrix is the transform as a product with its matrix.
+func matrix(sum bench.Summing, y []float32) []float32 {
+	terms, out := make([]float32, len(y)), make([]float32, len(y))
+	for i := range out {
+		for j, v := range y {
+			if terms[j] = v; bits.OnesCount(uint(i&j))%2 == 1 {
+				terms[j] = -v
+			}
+		}
+		out[i] = sum(terms)
+	}
+	return out
 }
 
 // storeVariants are correct ways to store keys.
 func storeVariants() []bench.Variant {
 	var out []bench.Variant
 	for _, contract := range []string{"fp32", "bf16-steps"} {
-		for _, v := range []struct {
-			name   string
-			change func(*storeStyle)
-		}{
-			{"sums-reversed", func(s *storeStyle) { s.sum = bench.Reversed }},
-			{"sums-pairwise", func(s *storeStyle) { s.sum = bench.Pairwise }},
-			{"sums-lanes-32", func(s *storeStyle) { s.sum = bench.Lanes(32, bench.Sequential) }},
-			{"sums-exact", func(s *storeStyle) { s.sum = bench.Wide }},
-			{"matrix", func(s *storeStyle) { s.direct = true }},
-			{"matrix-lanes-8", func(s *storeStyle) { s.direct, s.sum = true, bench.Lanes(8, bench.Sequential) }},
-			{"factor-first", func(s *storeStyle) { s.normFirst = true }},
-			{"reciprocals", func(s *storeStyle) { s.reciprocal = true }},
-			{"weight-folded", func(s *storeStyle) { s.foldWeight = true }},
-			{"steps-unrounded", func(s *storeStyle) { s.steps = false }},
-			{"all", func(s *storeStyle) {
-				s.sum, s.direct, s.normFirst, s.reciprocal, s.foldWeight = bench.Pairwise, true, true, true, true
-			}},
-		} {
-			st := plainStore(contract)
-			v.change(&st)
-			name := slug("store-%s-%s", contract, v.name)
+		add := func(name string, changes ...func(s *keyStore)) {
+			name = slug("store-%s-%s", contract, name)
+			s := correctStore(contract, changes...)
 			out = append(out, bench.Variant{
-				Name:      name,
-				Contract:  contract,
-				Candidate: bench.FromKernel(name, "index_key_store", storeKernel(st)),
+				Name: name, Contract: contract, Candidate: bench.FromKernel(name, storeOp, s.run),
 			})
 		}
+		add("sums-reversed", adding(bench.Reversed))
+		add("sums-pairwise", adding(bench.Pairwise))
+		add("sums-lanes-32", adding(bench.Lanes(32, bench.Sequential)))
+		add("sums-exact", adding(bench.Wide))
+		add("matrix", asMatrix)
+		add("matrix-lanes-8", asMatrix, adding(bench.Lanes(8, bench.Sequential)))
+		add("factor-first", factorFirst)
+		add("reciprocals", byReciprocals)
+		add("weight-folded", weightFolded)
+		add("steps-unrounded", func(s *keyStore) { s.round = unrounded })
+		add("all", adding(bench.Pairwise), asMatrix, factorFirst, byReciprocals, weightFolded)
 	}
 	return out
 }

@@ -5,19 +5,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/benchtest"
 	"github.com/assay-suite/assay/kernels_test/indexer"
 )
 
 // Every correct candidate MUST be accepted, every plant stopped by at least two cases, one of which does not list it.
-func TestSuite(t *testing.T) {
-	proof, err := indexer.Suite().Prove(t.Context(), bench.Options{Every: bench.Every()})
-	require.NoError(t, err)
-	for _, p := range proof.Problems {
-		t.Error(p)
-	}
-	t.Logf("%d cases, %d runs", proof.Cases, proof.Runs)
-}
+func TestSuite(t *testing.T) { benchtest.Prove(t, indexer.Suite()) }
+
+// The diagnosis MUST name the class of a fault that it knows nothing about.
+func TestCauses(t *testing.T) { benchtest.Causes(t, indexer.Suite(), benchtest.Except{}) }
+
+// Every operand, output and attribute that a case has MUST be in the operators' documents.
+func TestDocuments(t *testing.T) { benchtest.Documents(t, indexer.Suite()) }
 
 // The contract of a candidate that follows one to the letter MUST be found, from its outputs alone.
 func TestDeclare(t *testing.T) {

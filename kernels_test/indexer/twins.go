@@ -6,19 +6,9 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// dense takes all padding away.
-func dense(_ bench.Gen, p *bench.Problem) bool {
-	changed := false
-	for _, l := range p.Layout {
-		changed = changed || l != (bench.Layout{})
-	}
-	p.Layout = map[string]bench.Layout{}
-	return changed
-}
-
 // positive makes every dot product and every weight positive.
 func positive(g bench.Gen, p *bench.Problem) bool {
-	return both(coherent, nonNegative)(g, p) == nil
+	return bench.All(coherent, nonNegative)(g, p) == nil
 }
 
 // tailless takes the last head and the last channel out of the result.
@@ -70,14 +60,9 @@ func equalScales(g bench.Gen, p *bench.Problem) bool {
 	})(g, p) == nil
 }
 
-func equalWeights(_ bench.Gen, p *bench.Problem) bool {
-	p.Change("weights", func(int, float64) float64 { return 0.0625 })
-	return true
-}
-
 func raggedTwins() []bench.Twin {
 	return []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
+		bench.Dense(),
 		{Class: "mask-edge", Name: "every query sees every key", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			if p.Attrs.Int("max_seqlen_k") > 0 {
 				return false
@@ -89,7 +74,7 @@ func raggedTwins() []bench.Twin {
 			return true
 		}},
 		{Class: "scale", Name: "keys of scale 1", Apply: equalScales},
-		{Class: "layout", Name: "equal head weights", Apply: equalWeights},
+		bench.Level("layout", "equal head weights", 0.0625, "weights"),
 		{Class: "gate", Name: "no negative dot product or weight", Apply: positive},
 		{Class: "tile", Name: "a last head and a last channel that count for nothing", Apply: tailless},
 		{Class: "accumulation", Name: "values that no accumulator rounds", Apply: dotsOfGrid},
@@ -99,7 +84,7 @@ func raggedTwins() []bench.Twin {
 func pagedTwins() []bench.Twin {
 	return []bench.Twin{
 		{Class: "chunk-state", Name: "all keys in one chunk", Apply: oneChunk},
-		{Class: "strides", Name: "dense operands", Apply: dense},
+		bench.Dense(),
 		{Class: "batch", Name: "the first request alone", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			w := whole(*p)
 			if len(w) < 2 {
@@ -118,11 +103,7 @@ func pagedTwins() []bench.Twin {
 			repack(p, 1)
 			return was > 1
 		}},
-		{Class: "split", Name: "one split", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			was := p.Attrs.Num("num_splits")
-			p.Attrs["num_splits"] = 1.0
-			return was != 1
-		}},
+		bench.Fixed("split", "one split", bench.Attrs{"num_splits": 1.0}),
 		{
 			Class: "mask-edge",
 			Name:  "every query sees every key of its request",
@@ -156,7 +137,7 @@ func pagedTwins() []bench.Twin {
 			},
 		},
 		{Class: "encoding", Name: "channels equal in pairs and scales of 1", Apply: equalPairs},
-		{Class: "layout", Name: "equal head weights", Apply: equalWeights},
+		bench.Level("layout", "equal head weights", 0.0625, "weights"),
 		{Class: "gate", Name: "no negative dot product or weight", Apply: positive},
 		{Class: "tile", Name: "a last head and a last channel that count for nothing", Apply: tailless},
 		{Class: "accumulation", Name: "values that no accumulator rounds", Apply: dotsOfGrid},

@@ -5,74 +5,70 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// styleOf follows a contract to the letter.
-func styleOf(contract string) (fp8, other style) {
-	st := style{dot: dotSequential, heads: bench.Sequential}
-	switch contract {
-	case "fp32-bitwise":
-		st.dot = dotFour
-	case "hopper-fp8":
-		fp8, other = st, st
-		fp8.dot, other.dot = dotNative(numerics.HopperFP8(0)), dotNative(numerics.HopperBF16())
-		return fp8, other
-	case "bf16-dot":
-		st.keyBF16, st.dotBF16 = true, true
-	case "v4-reference":
-		st.keyBF16, st.dotBF16, st.termBF16, st.sumBF16 = true, true, true, true
-	}
-	return st, st
+// logitVariant is a correct kernel of both forms.
+func logitVariant(name, contract string, changes ...change) bench.Variant {
+	return bench.Variant{Name: name, Contract: contract, Candidate: bench.FromKernels(name, correct(changes...).kernels())}
 }
 
-// byFormat picks the style that goes with the operands of a call.
-func byFormat(fp8, other bench.Kernel) bench.Kernel {
-	return func(a bench.Args) (bench.Results, error) {
-		if a.DType("q") == bench.E4M3 {
-			return fp8(a)
+func summing(heads bench.Summing) change { return func(k *kernel) { k.heads = heads } }
+
+// tiled scores keys tile by tile, with backwards the last tile first.
+func tiled(size int, backwards bool) change {
+	return func(k *kernel) {
+		k.walk = func(lo, hi int) []int {
+			out := make([]int, 0, max(hi-lo, 0))
+			tiles := (hi - lo + size - 1) / size
+			for i := range tiles {
+				if backwards {
+					i = tiles - 1 - i
+				}
+				out = append(out, inOrder(lo+i*size, min(lo+(i+1)*size, hi))...)
+			}
+			return out
 		}
-		return other(a)
 	}
 }
 
-// logitKernels are both forms of the logits in a style.
-func logitKernels(fp8, other style, edits ...edit) map[string]bench.Kernel {
-	return map[string]bench.Kernel{
-		"indexer_logits":       byFormat(raggedKernel(fp8, edits...), raggedKernel(other, edits...)),
-		"indexer_logits_paged": byFormat(pagedKernel(fp8, codec{}, edits...), pagedKernel(other, codec{}, edits...)),
-	}
+// folds are the places of a key's scale but the default one; in-key does not keep the codes that a tensor core needs.
+var folds = []struct {
+	name string
+	fold change
+}{
+	{"in-key", scaledKeys(same)},
+	{"in-term", func(k *kernel) { k.onTerm = scaled }},
+	{"in-dot", func(k *kernel) { k.onDot = scaled }},
+	{"halves", func(k *kernel) { // after the sums of two halves of the heads, which are added then: DeepGEMM's lanes
+		k.total = func(k kernel, l *launch, terms []float32, s float32) float32 {
+			n := len(terms) / 2
+			return float32(l.whole(k.heads(terms[:n]))*s) + float32(k.heads(terms[n:])*s)
+		}
+	}},
 }
 
 // logitVariants are correct implementations of both forms, each under its own contract.
 func logitVariants() []bench.Variant {
 	var out []bench.Variant
-	add := func(name, contract string, fp8, other style) {
-		out = append(out, bench.Variant{
-			Name:      name,
-			Contract:  contract,
-			Candidate: bench.FromKernels(name, logitKernels(fp8, other)),
-		})
+	plain := func(name string, changes ...change) {
+		out = append(out, logitVariant("fp32-"+name, "fp32", changes...))
 	}
-	plain := func(name string, change func(*style)) {
-		st := style{dot: dotSequential, heads: bench.Sequential}
-		change(&st)
-		add("fp32-"+name, "fp32", st, st)
-	}
+	lanes8 := bench.DotLanes[float32](8, bench.Sequential)
 	for _, d := range []struct {
 		name string
-		dot  dotter
+		dot  bench.Dot[float32]
 	}{
-		{"reversed", dotReversed},
-		{"fused", dotFused},
-		{"exact", dotExact},
+		{"reversed", bench.DotReversed[float32]},
+		{"fused", bench.DotFused[float32]},
+		{"exact", bench.DotWide[float32]},
 		{"four", dotFour},
-		{"lanes-8", dotLanes(8, bench.Sequential)},
-		{"lanes-32-pairwise", dotLanes(32, bench.Pairwise)},
-		{"lanes-16-reversed", dotLanes(16, bench.Reversed)},
+		{"lanes-8", lanes8},
+		{"lanes-32-pairwise", bench.DotLanes[float32](32, bench.Pairwise)},
+		{"lanes-16-reversed", bench.DotLanes[float32](16, bench.Reversed)},
 		{"blocks-8", dotBlocks(8, bench.Sequential, bench.Sequential)},
 		{"blocks-32-pairwise", dotBlocks(32, bench.Pairwise, bench.Sequential)},
 		{"blocks-24-reversed", dotBlocks(24, bench.Reversed, bench.Pairwise)},
-		{"pairwise", dotBlocks(128, bench.Pairwise, bench.Sequential)},
+		{"pairwise", bench.DotPairwise[float32]},
 	} {
-		plain("dot-"+d.name, func(s *style) { s.dot = d.dot })
+		plain("dot-"+d.name, dots(d.dot))
 	}
 	for _, h := range []struct {
 		name string
@@ -84,79 +80,46 @@ func logitVariants() []bench.Variant {
 		{"lanes-4", bench.Lanes(4, bench.Sequential)},
 		{"lanes-3", bench.Lanes(3, bench.Sequential)},
 	} {
-		plain("heads-"+h.name, func(s *style) { s.heads = h.add })
+		plain("heads-"+h.name, summing(h.add))
 	}
 	for _, x := range folds {
-		plain("scale-"+x.name, func(s *style) { s.fold = x.fold })
-		plain("scale-"+x.name+"-lanes-8-pairwise", func(s *style) {
-			s.fold, s.dot, s.heads = x.fold, dotLanes(8, bench.Sequential), bench.Pairwise
-		})
+		plain("scale-"+x.name, x.fold)
+		plain("scale-"+x.name+"-lanes-8-pairwise", x.fold, dots(lanes8), summing(bench.Pairwise))
 	}
-	for _, tile := range []int{1, 7, 64} {
-		plain(slug("tiles-%d", tile), func(s *style) { s.tile = tile })
-		plain(slug("tiles-%d-backwards", tile), func(s *style) { s.tile, s.backwards, s.heads = tile, true, bench.Reversed })
+	for _, size := range []int{1, 7, 64} {
+		plain(slug("tiles-%d", size), tiled(size, false))
+		plain(slug("tiles-%d-backwards", size), tiled(size, true), summing(bench.Reversed))
 	}
 	return append(out, narrowVariants()...)
 }
 
-// folds are the places of a key's scale but the default one; in-key does not keep the codes that a tensor core needs.
-var folds = []struct {
-	name string
-	fold fold
-}{{"in-key", foldKey}, {"in-term", foldTerm}, {"in-dot", foldDot}, {"halves", foldHalf}}
-
 // narrowVariants follow the other contracts, or are more exact than these.
 func narrowVariants() []bench.Variant {
 	var out []bench.Variant
-	add := func(name, contract string, fp8, other style) {
-		out = append(out, bench.Variant{
-			Name:      name,
-			Contract:  contract,
-			Candidate: bench.FromKernels(name, logitKernels(fp8, other)),
-		})
-	}
 	for _, contract := range every[1:] {
-		fp8, other := styleOf(contract)
-		fp32, _ := styleOf("fp32")
-		add(contract+"-more-exact", contract, fp32, fp32)
-		for _, x := range folds[1:] {
-			a, b := fp8, other
-			a.fold, b.fold = x.fold, x.fold
-			add(contract+"-scale-"+x.name, contract, a, b)
+		add := func(name string, changes ...change) {
+			out = append(out, logitVariant(contract+"-"+name, contract, changes...))
 		}
-		a, b := fp8, other
-		a.heads, b.heads, a.tile, b.tile = bench.Pairwise, bench.Pairwise, 5, 5
-		add(contract+"-heads-pairwise", contract, a, b)
+		letter := following(contract)
+		add("more-exact")
+		for _, x := range folds[1:] {
+			add("scale-"+x.name, letter, x.fold)
+		}
+		add("heads-pairwise", letter, summing(bench.Pairwise), tiled(5, false))
 		if contract == "hopper-fp8" {
 			continue
 		}
-		for _, x := range []struct {
-			name string
-			dot  dotter
-		}{
-			{"fused", dotFused},
-			{"native", dotNative(numerics.HopperBF16())},
-			{"lanes-8", dotLanes(8, bench.Sequential)},
-			{"exact", dotExact},
-		} {
-			st := fp8
-			st.dot = x.dot
-			add(contract+"-dot-"+x.name, contract, st, st)
-		}
-		st := fp8
-		st.keyBF16 = false
-		add(contract+"-keys-unrounded", contract, st, st)
-		st = fp8
-		st.termBF16 = false
-		add(contract+"-terms-unrounded", contract, st, st)
-		st = fp8
-		st.dotBF16 = false
-		add(contract+"-dots-unrounded", contract, st, st)
+		add("dot-fused", letter, dots(bench.DotFused[float32]))
+		add("dot-native", letter, dots(bench.DotUnder[float32](numerics.HopperBF16())))
+		add("dot-lanes-8", letter, dots(bench.DotLanes[float32](8, bench.Sequential)))
+		add("dot-exact", letter, dots(bench.DotWide[float32]))
+		add("keys-unrounded", letter, func(k *kernel) { k.key = correct().key })
+		add("terms-unrounded", letter, func(k *kernel) { k.roundTerm = same })
+		add("dots-unrounded", letter, func(k *kernel) { k.roundDot = same })
 	}
 	for _, promote := range []int{32, 128} {
-		fp8, other := styleOf("hopper-fp8")
-		fp8.dot = dotNative(numerics.HopperFP8(promote))
-		add(slug("hopper-fp8-promote-%d", promote), "hopper-fp8", fp8, other)
+		out = append(out, logitVariant(slug("hopper-fp8-promote-%d", promote), "hopper-fp8", following("hopper-fp8"),
+			func(k *kernel) { k.dotFP8 = bench.DotUnder[float32](numerics.HopperFP8(promote)) }))
 	}
 	return out
 }
