@@ -6,24 +6,16 @@ import "fmt"
 func tokens(perToken map[string]bool, p Problem, which []int) Problem {
 	out := p.Clone()
 	out.Layout, out.Unread = map[string]Layout{}, nil
-	for name, o := range out.Operands {
-		if perToken[name] {
-			t := o.Tensor()
-			values := []float64{}
-			for _, i := range which {
-				values = append(values, t.Row(i)...)
-			}
-			out.Operands[name] = Operand{DType: o.DType, Shape: append([]int{len(which)}, o.Shape[1:]...), Values: values}
-		}
+	for name := range perToken {
+		out.Take(which, name)
 	}
 	for name, o := range out.Outputs {
-		o.Shape = append([]int{len(which)}, o.Shape[1:]...)
-		out.Outputs[name] = o
+		out.Resize(name, append([]int{len(which)}, o.Shape[1:]...)...)
 	}
 	return out
 }
 
-// InPieces says a problem as calls on sets of its tokens, whose rows are put back where they came from.
+// InPieces restates a problem as calls on sets of its tokens, whose rows are put back where they came from.
 // perToken are the operands with a row for every token; every output has one.
 func InPieces(perToken map[string]bool, cut func(n int) [][]int) func(Gen, Problem) (Relation, error) {
 	return func(_ Gen, p Problem) (Relation, error) {
@@ -36,28 +28,30 @@ func InPieces(perToken map[string]bool, cut func(n int) [][]int) func(Gen, Probl
 		for _, which := range pieces {
 			r.Parts = append(r.Parts, tokens(perToken, p, which))
 		}
-		r.Join = func(parts []Results) (Results, error) {
-			out := Results{}
-			for name, o := range p.Outputs {
-				width := 1
-				for _, d := range o.Shape[1:] {
-					width *= d
-				}
-				whole := make([]float64, n*width)
-				for i, which := range pieces {
-					if len(parts[i][name]) != len(which)*width {
-						return nil, fmt.Errorf("part %d has %d elements of %q, want %d rows of %d", i, len(parts[i][name]), name,
-							len(which), width)
-					}
-					for j, t := range which {
-						copy(whole[t*width:(t+1)*width], parts[i][name][j*width:])
-					}
-				}
-				out[name] = whole
-			}
-			return out, nil
-		}
+		r.Join = PutBack(p, pieces...)
 		return r, nil
+	}
+}
+
+// PutBack joins parts whose outputs have rows of a problem's: row i of part j is row pieces[j][i] of the whole.
+func PutBack(p Problem, pieces ...[]int) func(parts []Results) (Results, error) {
+	return func(parts []Results) (Results, error) {
+		out := Results{}
+		for name, o := range p.Outputs {
+			width := product(o.Shape[1:])
+			whole := make([]float64, o.Shape[0]*width)
+			for i, which := range pieces {
+				if len(parts[i][name]) != len(which)*width {
+					return nil, fmt.Errorf("part %d has %d elements of %q, want %d rows of %d", i, len(parts[i][name]), name,
+						len(which), width)
+				}
+				for j, t := range which {
+					copy(whole[t*width:(t+1)*width], parts[i][name][j*width:])
+				}
+			}
+			out[name] = whole
+		}
+		return out, nil
 	}
 }
 

@@ -68,7 +68,7 @@ func expectQuantFP8(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		return nil, err
 	}
 	x := p.In("x")
-	q, err := r.Quantise(floats(x.Data), x.Dim(0), x.Dim(1))
+	q, err := r.Quantise(bench.Float32s(x.Data), x.Dim(0), x.Dim(1))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func expectQuantNV(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		return nil, err
 	}
 	x := p.In("x")
-	q, err := r.QuantiseShared(floats(x.Data), x.Dim(0), x.Dim(1), float32(p.Attrs.Num("global_amax")))
+	q, err := r.QuantiseShared(bench.Float32s(x.Data), x.Dim(0), x.Dim(1), float32(p.Attrs.Num("global_amax")))
 	if err != nil {
 		return nil, err
 	}

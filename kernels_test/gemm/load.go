@@ -65,18 +65,9 @@ func correctLoading() loading {
 		wTiles:  own,
 		global:  func(input, weight float32) float32 { return input * weight },
 		alpha:   func(all []float64, expert int) float64 { return all[expert] },
-		weights: func(rows [][]int) []int { return rowsFrom(0, len(rows)) },
+		weights: func(rows [][]int) []int { return bench.Span(0, len(rows)) },
 		held:    func(count, _, _, _ int) int { return count },
 	}
-}
-
-// floats reads values.
-func floats(v []float64) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
-	}
-	return out
 }
 
 // e2m1 is the value of a code: a sign, two bits of exponent and one of mantissa.
@@ -106,7 +97,7 @@ func untile(v []float32, row, col, cols int) float32 {
 
 // tiled reads scales [rows, groups] out of tiles, from row first on.
 func (l loading) tiled(t bench.Tensor, first, rows, groups int) []float32 {
-	v, out := floats(t.Data), make([]float32, 0, rows*groups)
+	v, out := bench.Float32s(t.Data), make([]float32, 0, rows*groups)
 	for r := range rows {
 		for c := range groups {
 			out = append(out, l.tile(v, first+r, c, groups))
@@ -139,8 +130,8 @@ var loaders = map[string]func(bench.Args, loading) []product{
 func loadDense(a bench.Args, _ loading) []product {
 	x, w := a.In("x"), a.In("w")
 	return []product{{
-		x:     matrix{rows: x.Dim(0), k: x.Dim(1), code: floats(x.Data)},
-		w:     matrix{rows: w.Dim(0), k: w.Dim(1), code: floats(w.Data)},
+		x:     matrix{rows: x.Dim(0), k: x.Dim(1), code: bench.Float32s(x.Data)},
+		w:     matrix{rows: w.Dim(0), k: w.Dim(1), code: bench.Float32s(w.Data)},
 		alpha: 1, at: from(0),
 	}}
 }
@@ -149,13 +140,13 @@ func loadBlock(a bench.Args, l loading) []product {
 	x, w := a.In("x"), a.In("w")
 	m, n, k := x.Dim(0), w.Dim(0), x.Dim(1)
 	groups := up(k, 128)
-	sx, sw := floats(a.In("x_scale").Data), floats(a.In("w_scale").Data)
+	sx, sw := bench.Float32s(a.In("x_scale").Data), bench.Float32s(a.In("w_scale").Data)
 	if a.DType("x_scale") == bench.F32 {
 		sx, sw = l.words(sx, groups), l.words(sw, groups)
 	}
 	return []product{{
-		x:     matrix{m, k, 128, floats(x.Data), sx},
-		w:     matrix{n, k, 128, floats(w.Data), l.blocks(sw, 0, n, groups)},
+		x:     matrix{m, k, 128, bench.Float32s(x.Data), sx},
+		w:     matrix{n, k, 128, bench.Float32s(w.Data), l.blocks(sw, 0, n, groups)},
 		alpha: 1, at: from(0),
 	}}
 }
@@ -168,8 +159,8 @@ func loadBatched(a bench.Args, l loading) []product {
 		sx, firstX := l.xTiles(a.In("x_scale"), b, m)
 		sw, firstW := l.wTiles(a.In("w_scale"), b, n)
 		out = append(out, product{
-			x:     matrix{m, k, 32, floats(x.Row(b)), l.tiled(sx, firstX, m, k/32)},
-			w:     matrix{n, k, 32, floats(w.Row(b)), l.tiled(sw, firstW, n, k/32)},
+			x:     matrix{m, k, 32, bench.Float32s(x.Row(b)), l.tiled(sx, firstX, m, k/32)},
+			w:     matrix{n, k, 32, bench.Float32s(w.Row(b)), l.tiled(sw, firstW, n, k/32)},
 			alpha: 1, at: from(b * m),
 		})
 	}
@@ -180,8 +171,8 @@ func loadMXFP4(a bench.Args, l loading) []product {
 	x, w := a.In("x"), a.In("w")
 	k := x.Dim(1)
 	return []product{{
-		x:     matrix{x.Dim(0), k, 128, floats(x.Data), floats(a.In("x_scale").Data)},
-		w:     matrix{w.Dim(0), k, 32, l.unpack(w.Data), floats(a.In("w_scale").Data)},
+		x:     matrix{x.Dim(0), k, 128, bench.Float32s(x.Data), bench.Float32s(a.In("x_scale").Data)},
+		w:     matrix{w.Dim(0), k, 32, l.unpack(w.Data), bench.Float32s(a.In("w_scale").Data)},
 		alpha: 1, at: from(0),
 	}}
 }

@@ -27,10 +27,10 @@ func pick(data []float32, width int, rows []int) []float32 {
 }
 
 func loadGrouped(a bench.Args, l loading) []product {
-	x, w, sw := a.In("x"), a.In("w"), floats(a.In("w_scale").Data)
+	x, w, sw := a.In("x"), a.In("w"), bench.Float32s(a.In("w_scale").Data)
 	k, experts, n := x.Dim(1), w.Dim(0), w.Dim(1)
 	groups := up(k, 128)
-	codes, sx := floats(x.Data), floats(a.In("x_scale").Data)
+	codes, sx := bench.Float32s(x.Data), bench.Float32s(a.In("x_scale").Data)
 	rows := rowsOf(a.In("expert").Ints(), experts)
 	weights := l.weights(rows)
 	var out []product
@@ -38,7 +38,7 @@ func loadGrouped(a bench.Args, l loading) []product {
 		own := weights[e]
 		out = append(out, product{
 			x:     matrix{len(mine), k, 128, pick(codes, k, mine), pick(sx, groups, mine)},
-			w:     matrix{n, k, 128, floats(w.Row(own)), l.blocks(sw, l.begin(own, n), n, groups)},
+			w:     matrix{n, k, 128, bench.Float32s(w.Row(own)), l.blocks(sw, l.begin(own, n), n, groups)},
 			alpha: 1, at: func(i int) int { return mine[i] },
 		})
 	}
@@ -48,7 +48,7 @@ func loadGrouped(a bench.Args, l loading) []product {
 func loadGroupedN(a bench.Args, l loading) []product {
 	x, w := a.In("x"), a.In("w")
 	k, experts, n := 2*x.Dim(1), w.Dim(0), w.Dim(1)
-	codes, sx := l.unpack(x.Data), floats(a.In("x_scale").Data)
+	codes, sx := l.unpack(x.Data), bench.Float32s(a.In("x_scale").Data)
 	rows := rowsOf(a.In("expert").Ints(), experts)
 	weights := l.weights(rows)
 	var out []product
@@ -66,17 +66,17 @@ func loadGroupedN(a bench.Args, l loading) []product {
 
 // loadMasked has the last expert first.
 func loadMasked(a bench.Args, l loading) []product {
-	x, w, sw := a.In("x"), a.In("w"), floats(a.In("w_scale").Data)
+	x, w, sw := a.In("x"), a.In("w"), bench.Float32s(a.In("w_scale").Data)
 	experts, most, k, n := x.Dim(0), x.Dim(1), x.Dim(2), w.Dim(1)
 	groups := up(k, 128)
-	codes, sx := floats(x.Data), floats(a.In("x_scale").Data)
+	codes, sx := bench.Float32s(x.Data), bench.Float32s(a.In("x_scale").Data)
 	var out []product
 	for e, count := range slices.Backward(a.In("masked_m").Ints()) {
 		lo := e * most
 		hi := lo + l.held(count, most, e, experts)
 		out = append(out, product{
 			x:     matrix{hi - lo, k, 128, codes[lo*k : hi*k], sx[lo*groups : hi*groups]},
-			w:     matrix{n, k, 128, floats(w.Row(e)), l.blocks(sw, l.begin(e, n), n, groups)},
+			w:     matrix{n, k, 128, bench.Float32s(w.Row(e)), l.blocks(sw, l.begin(e, n), n, groups)},
 			alpha: 1, at: from(lo),
 		})
 	}

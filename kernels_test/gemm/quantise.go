@@ -63,7 +63,7 @@ func largest(v []float32) float32 {
 // fp8 is quantise_fp8.
 func (q quantiser) fp8(a bench.Args) (bench.Results, error) {
 	t := a.In("x")
-	x := each(floats(t.Data), q.read)
+	x := each(bench.Float32s(t.Data), q.read)
 	m, k, group := t.Dim(0), t.Dim(1), a.Int("group_size")
 	codes, scale := a.Fresh("codes"), a.Fresh("scale")
 	if group == 0 {
@@ -105,7 +105,7 @@ func (q quantiser) scale(amax float32, form string) (by float32, stored float64)
 // nvfp4 is quantise_nvfp4.
 func (q quantiser) nvfp4(a bench.Args) (bench.Results, error) {
 	t := a.In("x")
-	x := each(floats(t.Data), q.read)
+	x := each(bench.Float32s(t.Data), q.read)
 	m, k := t.Dim(0), t.Dim(1)
 	codes, scale := a.Fresh("codes"), a.Fresh("scale")
 	q.padding(scale)

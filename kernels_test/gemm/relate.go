@@ -1,9 +1,6 @@
 package gemm
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics/format"
 )
@@ -16,34 +13,12 @@ func contiguous(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 
 func only(parts []bench.Results) (bench.Results, error) { return parts[0], nil }
 
-// joined puts the outputs of parts one after the other.
-func joined(parts []bench.Results) (bench.Results, error) {
-	out := bench.Results{}
-	for _, r := range parts {
-		for name, v := range r {
-			out[name] = append(out[name], v...)
-		}
-	}
-	return out, nil
-}
-
-// take keeps rows of an operand's first dimension.
-func take(p *bench.Problem, name string, rows []int) {
-	o := p.Operands[name]
-	width := size(o.Shape[1:])
-	p.Operands[name] = bench.Operand{
-		DType: o.DType, Shape: append([]int{len(rows)}, o.Shape[1:]...), Values: rowsAt(o.Values, width, rows),
-	}
-}
-
 // keep makes a problem of some rows: operands that have the rows first, and tiles of scales for rows.
 func keep(p bench.Problem, rows []int, first, tiled []string) bench.Problem {
 	q := p.Clone()
 	q.Layout = map[string]bench.Layout{}
 	m := p.Outputs["y"].Shape[0]
-	for _, name := range first {
-		take(&q, name, rows)
-	}
+	q.Take(rows, first...)
 	for _, name := range tiled {
 		cols := q.In("x").Dim(1) / 8 // two codes a byte, 16 elements a scale
 		linear := make([]float64, 0, m*cols)
@@ -54,11 +29,7 @@ func keep(p bench.Problem, rows []int, first, tiled []string) bench.Problem {
 		}
 		q.Operands[name], q.Unread[name] = retiled(p.Operands[name].DType, linear, len(rows), cols)
 	}
-	shape := slices.Clone(p.Outputs["y"].Shape)
-	shape[0] = len(rows)
-	y := q.Outputs["y"]
-	y.Shape = shape
-	q.Outputs["y"] = y
+	q.Resize("y", append([]int{len(rows)}, p.Outputs["y"].Shape[1:]...)...)
 	return q
 }
 
@@ -83,45 +54,41 @@ func retiled(dtype string, linear []float64, rows, cols int) (bench.Operand, fun
 func inParts(first, tiled []string) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 		m := p.Outputs["y"].Shape[0]
-		var parts []bench.Problem
+		var rows [][]int
 		for lo, step := 0, 1; lo < m; lo, step = lo+step, 3*step {
-			parts = append(parts, keep(p, rowsFrom(lo, min(step, m-lo)), first, tiled))
+			rows = append(rows, bench.Span(lo, min(lo+step, m)))
 		}
-		return bench.Relation{Parts: parts, Join: joined}, nil
+		return byRows(p, first, tiled, rows...), nil
 	}
+}
+
+// byRows computes sets of rows.
+func byRows(p bench.Problem, first, tiled []string, rows ...[]int) bench.Relation {
+	r := bench.Relation{Join: bench.PutBack(p, rows...)}
+	for _, which := range rows {
+		r.Parts = append(r.Parts, keep(p, which, first, tiled))
+	}
+	return r
 }
 
 // reversed is the problem with its rows in the opposite order.
 func reversed(first, tiled []string) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
-		rows := rowsFrom(0, p.Outputs["y"].Shape[0])
-		slices.Reverse(rows)
-		return bench.Relation{
-			Parts: []bench.Problem{keep(p, rows, first, tiled)},
-			Join: func(parts []bench.Results) (bench.Results, error) {
-				y := parts[0]["y"]
-				if len(rows) == 0 || len(y)%len(rows) != 0 {
-					return nil, fmt.Errorf("y has %d elements and %d rows", len(y), len(rows))
-				}
-				return bench.Results{"y": rowsAt(y, len(y)/len(rows), rows)}, nil
-			},
-		}, nil
+		return byRows(p, first, tiled, bench.Backwards(p.Outputs["y"].Shape[0])[0]), nil
 	}
 }
 
 // alone runs a batch, or the buffers of experts, one at a time.
 func alone(first ...string) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
-		var parts []bench.Problem
-		for b := range p.Outputs["y"].Shape[0] {
-			q := keep(p, []int{b}, first, nil)
+		r := byRows(p, first, nil, bench.ChunksOf(1)(p.Outputs["y"].Shape[0])...)
+		for b, part := range r.Parts {
 			for name, hidden := range p.Unread {
 				width := size(p.Operands[name].Shape[1:])
-				q.Unread[name] = func(i int) bool { return hidden(b*width + i) }
+				part.Unread[name] = func(i int) bool { return hidden(b*width + i) }
 			}
-			parts = append(parts, q)
 		}
-		return bench.Relation{Parts: parts, Join: joined}, nil
+		return r, nil
 	}
 }
 
@@ -129,12 +96,11 @@ func alone(first ...string) func(bench.Gen, bench.Problem) (bench.Relation, erro
 func renumbered(weights ...string) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return func(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 		experts := p.In("w").Dim(0)
-		back := rowsFrom(0, experts)
-		slices.Reverse(back)
+		back := bench.Backwards(experts)[0]
 		q := p.Clone()
 		q.Layout = map[string]bench.Layout{}
 		for _, name := range weights {
-			take(&q, name, back)
+			q.Take(back, name)
 			if hidden := p.Unread[name]; hidden != nil {
 				width := size(p.Operands[name].Shape[1:])
 				q.Unread[name] = func(i int) bool { return hidden(back[i/width]*width + i%width) }

@@ -114,14 +114,6 @@ func exactly(x, w storage, at []int) (part exactPart, err error) {
 	return part, err
 }
 
-func rowsFrom(first, n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = first + i
-	}
-	return out
-}
-
 func rowBlock(p bench.Problem, scale string) format.Block {
 	if p.Operands[scale].DType == bench.E8M0 {
 		return format.RowFP8E8M0
@@ -142,7 +134,7 @@ func partsBlock(p bench.Problem) ([]exactPart, error) {
 	part, err := exactly(
 		storage{block: rowBlock(p, "x_scale"), rows: x.Dim(0), k: k, code: x.Data, scale: p.In("x_scale").Data},
 		storage{block: squareBlock(p, "w_scale"), rows: w.Dim(0), k: k, code: w.Data, scale: p.In("w_scale").Data},
-		rowsFrom(0, x.Dim(0)))
+		bench.Span(0, x.Dim(0)))
 	return []exactPart{part}, err
 }
 
@@ -154,7 +146,7 @@ func partsBatched(p bench.Problem) ([]exactPart, error) {
 		part, err := exactly(
 			storage{block: format.MXFP8, rows: m, k: k, code: x.Row(b), scale: sx.Row(b), tiled: true},
 			storage{block: format.MXFP8, rows: n, k: k, code: w.Row(b), scale: sw.Row(b), tiled: true},
-			rowsFrom(b*m, m))
+			bench.Span(b*m, (b+1)*m))
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +161,7 @@ func partsMXFP4(p bench.Problem) ([]exactPart, error) {
 	part, err := exactly(
 		storage{block: format.RowFP8E8M0, rows: x.Dim(0), k: k, code: x.Data, scale: p.In("x_scale").Data},
 		storage{block: format.MXFP4, rows: w.Dim(0), k: k, code: w.Data, scale: p.In("w_scale").Data},
-		rowsFrom(0, x.Dim(0)))
+		bench.Span(0, x.Dim(0)))
 	return []exactPart{part}, err
 }
 
@@ -181,7 +173,7 @@ func partsNVFP4(p bench.Problem) ([]exactPart, error) {
 			second: p.In(second).Data[0], tiled: true,
 		}
 	}
-	part, err := exactly(of("x", "input_scale"), of("w", "weight_scale_2"), rowsFrom(0, p.In("x").Dim(0)))
+	part, err := exactly(of("x", "input_scale"), of("w", "weight_scale_2"), bench.Span(0, p.In("x").Dim(0)))
 	return []exactPart{part}, err
 }
 
@@ -260,7 +252,7 @@ func partsMasked(p bench.Problem) ([]exactPart, error) {
 		part, err := exactly(storage{
 			block: format.RowFP8, rows: count, k: k, code: x.Row(e)[:count*k],
 			scale: p.In("x_scale").Row(e)[:count*up(k, 128)],
-		}, blockWeights(p, e), rowsFrom(e*most, count))
+		}, blockWeights(p, e), bench.Span(e*most, e*most+count))
 		if err != nil {
 			return nil, err
 		}

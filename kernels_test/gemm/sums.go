@@ -53,7 +53,7 @@ func onTensorCore(acc numerics.Accumulator) partial {
 		if err != nil {
 			out = bench.Unbounded(len(x) * len(w)) // the accumulators of this package are valid
 		}
-		return floats(out)
+		return bench.Float32s(out)
 	}
 }
 

@@ -132,7 +132,7 @@ var tileTwin = twin("tile", "buffers of 64 rows", func(p *bench.Problem) bool {
 var boundaryTwin = twin("encoding", "maxima in the middle between powers of two times 448",
 	func(p *bench.Problem) bool {
 		eachBlock(p, func(_ int, v []float64, lo, hi int) {
-			if top := largest(floats(v[lo:hi])); top > 0 {
+			if top := largest(bench.Float32s(v[lo:hi])); top > 0 {
 				setMaximum(v, lo, hi, 0, math.Ldexp(320, math.Ilogb(float64(top))-8))
 			}
 		})

@@ -34,7 +34,7 @@ func correct(changes ...change) kernel {
 	unscaled := func(v, s float32) (scaled, left float32) { return v, s }
 	k := kernel{
 		heads:  bench.Sequential,
-		walk:   inOrder,
+		walk:   bench.Span,
 		key:    func(k []float32, s float32) ([]float32, float32) { return k, s },
 		onDot:  unscaled,
 		onTerm: unscaled,
@@ -156,15 +156,6 @@ func (k kernel) run(a bench.Args, l *launch) (bench.Results, error) {
 	return bench.Results{"logits": logits}, nil
 }
 
-// inOrder lists keys lo to hi-1.
-func inOrder(lo, hi int) []int {
-	out := make([]int, 0, max(hi-lo, 0))
-	for j := lo; j < hi; j++ {
-		out = append(out, j)
-	}
-	return out
-}
-
 // logit is one logit of query row t and physical key row at.
 func (k kernel) logit(l *launch, t, at int) float32 {
 	key, s := k.key(l.keys[at], l.scale[at])
@@ -189,7 +180,7 @@ func (k kernel) ragged(a bench.Args) (bench.Results, error) {
 	q, keys := a.In("q"), a.In("k")
 	l := &launch{
 		q: rows(q, q.Dim(0)), w: rows(a.In("weights"), q.Dim(0)), heads: q.Dim(1), dim: q.Dim(2),
-		keys: rows(keys, keys.Dim(0)), scale: narrow(a.In("ks").Data),
+		keys: rows(keys, keys.Dim(0)), scale: bench.Float32s(a.In("ks").Data),
 		lo: a.In("start").Ints(), hi: a.In("end").Ints(), cols: a.Out("logits").Shape[1], clean: a.Flag("clean_logits"),
 		at: func(_, j int) int { return j }, column: func(_, j int) int { return j },
 	}
@@ -228,15 +219,7 @@ func rows(t bench.Tensor, n int) [][]float32 {
 	}
 	width := len(t.Data) / n
 	for i := range out {
-		out[i] = narrow(t.Data[i*width : (i+1)*width])
-	}
-	return out
-}
-
-func narrow(v []float64) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
+		out[i] = bench.Float32s(t.Data[i*width : (i+1)*width])
 	}
 	return out
 }

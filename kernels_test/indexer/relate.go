@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -16,19 +15,6 @@ func whole(p bench.Problem) []piece {
 	var out []piece
 	for b := range lens.Dim(0) {
 		out = append(out, piece{b, 0, lens.Dim(1)})
-	}
-	return out
-}
-
-// take keeps the given steps of an operand's first dimension.
-func take(o bench.Operand, steps []int) bench.Operand {
-	n := 1
-	for _, d := range o.Shape[1:] {
-		n *= d
-	}
-	out := bench.Operand{DType: o.DType, Shape: append([]int{len(steps)}, o.Shape[1:]...)}
-	for _, s := range steps {
-		out.Values = append(out.Values, o.Values[s*n:(s+1)*n]...)
 	}
 	return out
 }
@@ -50,18 +36,19 @@ func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
 	if len(pieces) > 0 {
 		m = pieces[0].to - pieces[0].from
 	}
-	q := p.Operands["q"]
-	flat := take(bench.Operand{DType: q.DType, Shape: append([]int{q.Shape[0] * n}, q.Shape[2:]...), Values: q.Values},
-		queries)
-	flat.Shape = append([]int{len(pieces), m}, q.Shape[2:]...)
-	l := p.Operands["context_lens"]
-	cut := take(bench.Operand{DType: l.DType, Shape: []int{l.Shape[0] * n}, Values: l.Values}, queries)
-	cut.Shape = []int{len(pieces), m}
-	c.Operands["q"], c.Operands["context_lens"] = flat, cut
-	c.Operands["weights"], c.Operands["block_table"] = take(p.Operands["weights"], queries),
-		take(p.Operands["block_table"], requests)
+	perQuery := func(name string) {
+		o := p.Operands[name]
+		o.Shape = append([]int{o.Shape[0] * n}, o.Shape[2:]...)
+		o = o.Take(queries)
+		o.Shape = append([]int{len(pieces), m}, o.Shape[1:]...)
+		c.Operands[name] = o
+	}
+	perQuery("q")
+	perQuery("context_lens")
+	c.Take(queries, "weights")
+	c.Take(requests, "block_table")
 	if o, ok := p.Operands["prefix_lens"]; ok {
-		prefix := take(o, requests)
+		prefix := o.Take(requests)
 		for i, x := range pieces {
 			if x.from > 0 {
 				prefix.Values[i] = lens.Row(x.b)[x.from-1]
@@ -69,12 +56,7 @@ func cutPaged(p bench.Problem, pieces []piece) (bench.Problem, []int) {
 		}
 		c.Operands["prefix_lens"] = prefix
 	}
-	shape := p.Outputs["logits"].Shape
-	c.Outputs["logits"] = bench.Output{
-		DType:   p.Outputs["logits"].DType,
-		Shape:   []int{len(queries), shape[1]},
-		Prefill: p.Outputs["logits"].Prefill,
-	}
+	c.Resize("logits", len(queries), p.Outputs["logits"].Shape[1])
 	sealPaged(&c)
 	hidden := c.Unread["pages"]
 	c.Change("pages", func(i int, v float64) float64 {
@@ -94,25 +76,8 @@ func inParts(p bench.Problem, groups ...[]piece) bench.Relation {
 		part, queries := cutPaged(p, g)
 		r.Parts, maps = append(r.Parts, part), append(maps, queries)
 	}
-	r.Join = joinRows(p.Outputs["logits"].Shape, maps)
+	r.Join = bench.PutBack(p, maps...)
 	return r
-}
-
-// joinRows puts rows of parts where they are in the whole.
-func joinRows(shape []int, maps [][]int) func(parts []bench.Results) (bench.Results, error) {
-	return func(parts []bench.Results) (bench.Results, error) {
-		out := make([]float64, shape[0]*shape[1])
-		for i, rows := range maps {
-			got := parts[i]["logits"]
-			if len(got) != len(rows)*shape[1] {
-				return nil, fmt.Errorf("part %d has %d logits, want %d rows of %d", i, len(got), len(rows), shape[1])
-			}
-			for at, t := range rows {
-				copy(out[t*shape[1]:(t+1)*shape[1]], got[at*shape[1]:])
-			}
-		}
-		return bench.Results{"logits": out}, nil
-	}
 }
 
 func alone(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
@@ -184,13 +149,9 @@ func repaged(p bench.Problem, place []int, pool int) bench.Problem {
 	return c
 }
 
+// sameRows joins one part that has the whole's rows.
 func sameRows(p bench.Problem) func(parts []bench.Results) (bench.Results, error) {
-	shape := p.Outputs["logits"].Shape
-	all := make([]int, shape[0])
-	for i := range all {
-		all[i] = i
-	}
-	return joinRows(shape, [][]int{all})
+	return bench.PutBack(p, bench.Span(0, p.Outputs["logits"].Shape[0]))
 }
 
 // moved puts every page elsewhere in a larger pool: preempted and resumed.
@@ -232,7 +193,7 @@ func unshared(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 		ids[i] = i
 		pages = append(pages, id)
 	}
-	c.Operands["pages"] = take(o, pages)
+	c.Operands["pages"] = o.Take(pages)
 	c.Operands["block_table"] = bench.Ints(ids, table.Shape...)
 	sealPaged(&c)
 	return bench.Relation{Parts: []bench.Problem{c}, Join: sameRows(p)}, nil

@@ -10,26 +10,12 @@ import (
 // cutRagged is queries t0 to t1-1 with only the keys lo to hi-1.
 func cutRagged(p bench.Problem, t0, t1, lo, hi int) bench.Problem {
 	c := p.Clone()
-	var queries, keys []int
-	for t := t0; t < t1; t++ {
-		queries = append(queries, t)
-	}
-	for s := lo; s < hi; s++ {
-		keys = append(keys, s)
-	}
-	for _, name := range []string{"q", "weights", "start", "end"} {
-		c.Operands[name] = take(p.Operands[name], queries)
-	}
-	for _, name := range []string{"k", "ks"} {
-		if o, ok := p.Operands[name]; ok {
-			c.Operands[name] = take(o, keys)
-		}
-	}
+	c.Take(bench.Span(t0, t1), "q", "weights", "start", "end")
+	c.Take(bench.Span(lo, hi), "k", "ks")
 	for _, name := range []string{"start", "end"} {
 		c.Change(name, func(_ int, v float64) float64 { return v - float64(lo) })
 	}
-	o := p.Outputs["logits"]
-	c.Outputs["logits"] = bench.Output{DType: o.DType, Shape: []int{t1 - t0, hi - lo}, Prefill: o.Prefill}
+	c.Resize("logits", t1-t0, hi-lo)
 	sealRagged(&c)
 	return c
 }
@@ -108,9 +94,7 @@ func compress(_ bench.Gen, p *bench.Problem) error {
 		width = max(width, end[t]-start[t]+2)
 	}
 	p.Attrs["max_seqlen_k"], p.Attrs["clean_logits"] = float64(width), false
-	o := p.Outputs["logits"]
-	o.Shape = []int{len(start), width}
-	p.Outputs["logits"] = o
+	p.Resize("logits", len(start), width)
 	return nil
 }
 
@@ -120,9 +104,7 @@ func uncompressed(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 	start, end := p.In("start").Ints(), p.In("end").Ints()
 	s, width := p.In("k").Dim(0), p.Outputs["logits"].Shape[1]
 	c.Attrs["max_seqlen_k"] = 0.0
-	o := c.Outputs["logits"]
-	o.Shape = []int{len(start), s}
-	c.Outputs["logits"] = o
+	c.Resize("logits", len(start), s)
 	return bench.Relation{Parts: []bench.Problem{c}, Join: func(parts []bench.Results) (bench.Results, error) {
 		got := parts[0]["logits"]
 		if len(got) != len(start)*s {
@@ -140,8 +122,6 @@ func uncompressed(_ bench.Gen, p bench.Problem) (bench.Relation, error) {
 func permutedRows(g bench.Gen, p bench.Problem) (bench.Relation, error) {
 	c := p.Clone()
 	order := g.Perm(p.In("q").Dim(0))
-	for _, name := range []string{"q", "weights", "start", "end"} {
-		c.Operands[name] = take(p.Operands[name], order)
-	}
-	return bench.Relation{Parts: []bench.Problem{c}, Join: joinRows(p.Outputs["logits"].Shape, [][]int{order})}, nil
+	c.Take(order, "q", "weights", "start", "end")
+	return bench.Relation{Parts: []bench.Problem{c}, Join: bench.PutBack(p, order)}, nil
 }

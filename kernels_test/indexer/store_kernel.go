@@ -94,7 +94,7 @@ func (s keyStore) run(a bench.Args) (bench.Results, error) {
 		if slot = s.slot(slot, page); slot < 0 {
 			continue
 		}
-		y := s.key(a, narrow(x.Row(t)), positions[t])
+		y := s.key(a, bench.Float32s(x.Row(t)), positions[t])
 		s.source(y)
 		at := slot / page * size
 		s.write(a, pages[at:at+size], page, slot%page, y)
@@ -108,7 +108,7 @@ func (s keyStore) key(a bench.Args, y []float32, position int) []float32 {
 		y = s.norm(a, y)
 		s.round(y)
 	}
-	if f := narrow(a.In("inv_freq").Data); len(f) > 0 {
+	if f := bench.Float32s(a.In("inv_freq").Data); len(f) > 0 {
 		for i, freq := range f {
 			m, n := s.pair(a.Flag("rope_leading"), a.Flag("rope_interleaved"), len(y), len(f), i)
 			sin, cos := s.turn(position, freq)
@@ -124,7 +124,7 @@ func (s keyStore) key(a bench.Args, y []float32, position int) []float32 {
 }
 
 func (s keyStore) norm(a bench.Args, x []float32) []float32 {
-	w, bias := narrow(a.In("norm_weight").Data), a.In("norm_bias").Data
+	w, bias := bench.Float32s(a.In("norm_weight").Data), a.In("norm_bias").Data
 	var mean float32
 	if a.Word("norm") == "layernorm" {
 		mean = s.mean(s.sum(x), len(x))

@@ -187,9 +187,7 @@ func powerEdges(g bench.Gen, p *bench.Problem) error {
 // cutStore keeps some tokens.
 func cutStore(p bench.Problem, tokens []int) bench.Problem {
 	c := p.Clone()
-	for _, name := range []string{"x", "positions", "slot_mapping"} {
-		c.Operands[name] = take(p.Operands[name], tokens)
-	}
+	c.Take(tokens, "x", "positions", "slot_mapping")
 	sealStore(&c)
 	return c
 }

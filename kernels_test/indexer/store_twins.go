@@ -67,9 +67,8 @@ func tokenPages(p *bench.Problem) bool {
 	if page == 1 {
 		return false
 	}
-	o := p.Outputs["pages"]
-	o.Shape = []int{o.Shape[0] * page, o.Shape[1] / page}
-	p.Outputs["pages"] = o
+	shape := p.Outputs["pages"].Shape
+	p.Resize("pages", shape[0]*page, shape[1]/page)
 	p.Attrs["page_size"] = 1.0
 	return true
 }

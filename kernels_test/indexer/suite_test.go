@@ -18,6 +18,12 @@ func TestCauses(t *testing.T) { benchtest.Causes(t, indexer.Suite(), benchtest.E
 // Every operand, output and attribute that a case has MUST be in the operators' documents.
 func TestDocuments(t *testing.T) { benchtest.Documents(t, indexer.Suite()) }
 
+// Every operand MUST be padded somewhere, and elements that no kernel reads MUST be poisoned.
+func TestEveryOperandIsPaddedSomewhere(t *testing.T) {
+	benchtest.Memory(t, indexer.Suite(), "indexer_logits k", "indexer_logits ks", "indexer_logits_paged pages",
+		"indexer_logits_paged block_table", "index_key_store x")
+}
+
 // The contract of a candidate that follows one to the letter MUST be found, from its outputs alone.
 func TestDeclare(t *testing.T) {
 	s := indexer.Suite()

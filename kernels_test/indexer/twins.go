@@ -120,9 +120,7 @@ func pagedTwins() []bench.Twin {
 					}
 				}
 				p.Change("context_lens", func(int, float64) float64 { return float64(n) })
-				o := p.Outputs["logits"]
-				o.Shape = []int{o.Shape[0], max(n, 1)}
-				p.Outputs["logits"] = o
+				p.Resize("logits", p.Outputs["logits"].Shape[0], max(n, 1))
 				sealPaged(p)
 				return n > 0
 			},

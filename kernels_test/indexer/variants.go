@@ -22,7 +22,7 @@ func tiled(size int, backwards bool) change {
 				if backwards {
 					i = tiles - 1 - i
 				}
-				out = append(out, inOrder(lo+i*size, min(lo+(i+1)*size, hi))...)
+				out = append(out, bench.Span(lo+i*size, min(lo+(i+1)*size, hi))...)
 			}
 			return out
 		}

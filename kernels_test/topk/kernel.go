@@ -56,7 +56,7 @@ func (k kernel) run(a bench.Args) (bench.Results, error) {
 		out[i] = k.unused(out[i])
 	}
 	for t := range lengths {
-		r := row{single(scores.Row(t)), k.length(lengths, t, width), slots, a.Word("tie_break") == highest}
+		r := row{bench.Float32s(scores.Row(t)), k.length(lengths, t, width), slots, a.Word("tie_break") == highest}
 		if r.n < 0 || r.n > width {
 			return nil, fmt.Errorf("query %d has length %d in a row of %d scores", t, r.n, width)
 		}
@@ -81,24 +81,7 @@ func pageOf(table bench.Tensor, request []int, t, key, size int) int {
 }
 
 // first are keys 0 .. n-1.
-func first(n int) []int { return span(0, n) }
-
-// span are keys lo .. hi-1.
-func span(lo, hi int) []int {
-	out := make([]int, max(hi-lo, 0))
-	for i := range out {
-		out[i] = lo + i
-	}
-	return out
-}
-
-func single(v []float64) []float32 {
-	out := make([]float32, len(v))
-	for i, x := range v {
-		out[i] = float32(x)
-	}
-	return out
-}
+func first(n int) []int { return bench.Span(0, n) }
 
 // key is a score as an unsigned number of the same order. Both zeros have one key.
 func key(v float32) uint32 {

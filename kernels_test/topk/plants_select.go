@@ -39,14 +39,14 @@ func selectionPlants() []bench.Plant {
 		plant("magnitude-ranked", "selection", "the k largest magnitudes are chosen", "absolute value in a fused norm",
 			by(func(v float32) float64 { return math.Abs(float64(v)) })),
 		plant("last-chosen", "selection", "the last k visible keys are chosen", "hw-native-sys/pypto-lib#592",
-			func(r row) []int { return span(r.n-r.k, r.n) }),
+			func(r row) []int { return bench.Span(r.n-r.k, r.n) }),
 		plant("first-chosen", "selection", "the first k keys are chosen", "the path of short rows taken for all",
 			func(r row) []int { return first(r.k) }),
 		plant("tile-keeps-half", "selection", "each tile of 256 keeps only its 32 best before the last pass",
 			"candidates of a pass fewer than k", func(r row) []int {
 				var left []int
 				for at := 0; at < r.n; at += 256 {
-					left = append(left, r.among(span(at, min(at+256, r.n)), 32, bySort)...)
+					left = append(left, r.among(bench.Span(at, min(at+256, r.n)), 32, bySort)...)
 				}
 				slices.Sort(left)
 				return r.padded(r.among(left, r.k, bySort))
@@ -65,7 +65,7 @@ func selectionPlants() []bench.Plant {
 			"and may be chosen twice", "inclusive ends", func(r row) []int {
 			var all []int
 			for at := 0; at < r.n; at += 64 {
-				all = append(all, span(at, min(at+65, r.n))...)
+				all = append(all, bench.Span(at, min(at+65, r.n))...)
 			}
 			slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(r.scores[b], r.scores[a]) })
 			return all[:r.k]

@@ -77,7 +77,7 @@ func permuted(g bench.Gen, rows int) [][]int { return [][]int{g.Perm(rows)} }
 func growing(_ bench.Gen, rows int) [][]int {
 	var out [][]int
 	for from, n := 0, 1; from < rows; from, n = from+n, n+1 {
-		out = append(out, span(from, min(from+n, rows)))
+		out = append(out, bench.Span(from, min(from+n, rows)))
 	}
 	return out
 }

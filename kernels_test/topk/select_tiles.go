@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
 // byTiles chooses the k best of each tile, then of all that are left: two passes.
@@ -11,7 +13,7 @@ func byTiles(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var left []int
 		for from := 0; from < r.n; from += size {
-			left = append(left, r.among(span(from, min(from+size, r.n)), r.k, inner)...)
+			left = append(left, r.among(bench.Span(from, min(from+size, r.n)), r.k, inner)...)
 		}
 		slices.Sort(left)
 		return r.among(left, r.k, inner)
@@ -23,7 +25,7 @@ func byStream(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var best []int
 		for from := 0; from < r.n; from += size {
-			best = append(best, span(from, min(from+size, r.n))...)
+			best = append(best, bench.Span(from, min(from+size, r.n))...)
 			slices.Sort(best)
 			best = r.among(best, r.k, inner)
 		}
@@ -36,7 +38,7 @@ func byTree(size int, inner chooser) chooser {
 	return func(r row) []int {
 		var tiles [][]int
 		for from := 0; from < r.n; from += size {
-			tiles = append(tiles, r.among(span(from, min(from+size, r.n)), r.k, inner))
+			tiles = append(tiles, r.among(bench.Span(from, min(from+size, r.n)), r.k, inner))
 		}
 		for len(tiles) > 1 {
 			var next [][]int
