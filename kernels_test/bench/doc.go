@@ -1,11 +1,11 @@
 // Package bench is what every kernel suite is made of: calls with memory layouts, cases, the judging of a candidate,
 // proofs that a suite rejects faults and passes correct kernels.
 //
-// A suite (kernels_test/indexer, kernels_test/attention, ...) is data: families of cases for one operator each, with a
+// A suite (kernels_test/indexer, kernels_test/dense, ...) is data: families of cases for one operator each, with a
 // generator, an expectation derived from oracle and numerics, correct variants, planted faults. A candidate answers a
 // Call, which has the shape of the worker protocol. numerics.Judge decides from tensors and contract.
 //
-// Claimed: an accepted candidate stayed within the declared contract on these inputs, read nothing that it had no
-// business reading (memory around operands, and elements that the operator leaves unread), and wrote everything. Not
-// claimed: speed, races, address arithmetic beyond these sizes, inputs that no case has.
+// Claimed: an accepted candidate stayed within the declared contract on these inputs, read no memory outside its
+// operands and no element marked unread, and wrote every output element. Not claimed: speed, races, address arithmetic
+// beyond these sizes, inputs that no case has.
 package bench

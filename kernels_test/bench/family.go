@@ -11,7 +11,7 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// Suite is a room's worth of operators with what proves that they are judged well.
+// Suite groups related operators with the variants and planted faults that validate the judge.
 type Suite struct {
 	Name     string // slug: indexer, attention, ...
 	Families []Family
@@ -65,7 +65,7 @@ type Scenario struct {
 	Full bool
 }
 
-// Relation is a problem said otherwise: the parts, and how their outputs are put together again.
+// Relation is a metamorphic restatement of a problem: parts, and how to join their outputs.
 type Relation struct {
 	Parts []Problem
 	Join  func(parts []Results) (Results, error)
@@ -184,7 +184,7 @@ type Variant struct {
 type Plant struct {
 	Name, Effect, Origin string
 	Row                  string   // row of the catalogue, T1; empty for a suite's own
-	Class                string   // what the diagnosis should say; for a row of the catalogue faults.ByRow has it
+	Class                string   // what the diagnosis should say; for a row of the catalogue the row's (RowPlant)
 	On                   []string // operators it applies to
 	Declared             []string // contracts under whose cases it runs; nil is all
 	Build                func(contract string) (Candidate, error)

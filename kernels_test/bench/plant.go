@@ -39,6 +39,25 @@ func (b Builder) After(f func(c Call, r *Reply)) Builder {
 	}
 }
 
+// Faulty is a plant of one faulty kernel of an operator, the same under every contract.
+func Faulty(op, name, effect, origin, class string, k Kernel) Plant {
+	return Always(name, map[string]Kernel{op: k}).plant(op, name, effect, origin, class)
+}
+
+// Called is a plant of an otherwise correct candidate, which sees an edited call; see Before.
+func (b Builder) Called(op, name, effect, origin, class string, edit func(c *Call)) Plant {
+	return b.Before(edit).plant(op, name, effect, origin, class)
+}
+
+// Wrote is a plant of an otherwise correct candidate, whose outputs, or whose caller's memory, are edited; see After.
+func (b Builder) Wrote(op, name, effect, origin, class string, edit func(c Call, r *Reply)) Plant {
+	return b.After(edit).plant(op, name, effect, origin, class)
+}
+
+func (b Builder) plant(op, name, effect, origin, class string) Plant {
+	return Plant{Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op}, Build: b}
+}
+
 // RowPlant is the plant of a row of the catalogue, which gives its words, on operators.
 func RowPlant(row faults.Row, on []string, build func(contract string) (Candidate, error)) Plant {
 	return Plant{

@@ -25,5 +25,5 @@ func (s Shape) With(name, dim string, n int) Shape {
 	return Shape{name, dims}
 }
 
-// Names lists the dimensions, sorted.
-func (s Shape) Names() []string { return slices.Sorted(maps.Keys(s.Dims)) }
+// names lists the dimensions, sorted.
+func (s Shape) names() []string { return slices.Sorted(maps.Keys(s.Dims)) }

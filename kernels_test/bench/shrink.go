@@ -12,7 +12,7 @@ func Shrink(ctx context.Context, b *Bench, r Report, under Candidate, tries int)
 	best, worst := b, r
 	for again := true; again && tries > 0; {
 		again = false
-		for _, dim := range best.Case.Shape.Names() {
+		for _, dim := range best.Case.Shape.names() {
 			n := best.Case.Shape.Dim(dim)
 			for _, smaller := range []int{1, 2, n / 2, n - 1} {
 				if smaller < 1 || smaller >= n || tries <= 0 || ctx.Err() != nil {

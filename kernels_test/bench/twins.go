@@ -41,10 +41,7 @@ func Lacking(class, name string, what ...string) Twin {
 
 // Level has one value in every element of the operands that the problem has.
 func Level(class, name string, v float64, operands ...string) Twin {
-	return Edited(class, name, func(int, float64) float64 { return v }, operands...)
-}
-
-// Edited has f's values in the operands that the problem has.
-func Edited(class, name string, f func(i int, v float64) float64, operands ...string) Twin {
-	return Twin{Class: class, Name: name, Apply: func(_ Gen, p *Problem) bool { return p.Each(f, operands...) }}
+	return Twin{Class: class, Name: name, Apply: func(_ Gen, p *Problem) bool {
+		return p.Each(func(int, float64) float64 { return v }, operands...)
+	}}
 }

@@ -69,12 +69,13 @@ func gates(pre, post float64) bench.Change {
 	})
 }
 
-// real replaces the operands by nano-v4's: the weights of one hyper-connection and the first tokens of the states that
-// entered it in a recorded forward pass of the Hugging Face implementation (fixtures/nano-v4/hf_trace_067.safetensors).
+// recorded replaces the operands by nano-v4's: the weights of one hyper-connection and the first tokens of the states
+// that entered it in a recorded forward pass of the Hugging Face implementation
+// (fixtures/nano-v4/hf_trace_067.safetensors).
 //
 // operands maps an operand to a tensor; a name with "trace:" in front is a recorded activation, cut to the case's
 // tokens.
-func real(operands map[string]string) bench.Change {
+func recorded(operands map[string]string) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		for name, tensor := range operands {
 			if err := load(p, name, tensor); err != nil {

@@ -82,7 +82,7 @@ var mhcPost = bench.Family{
 			ID:     "nano-v4-attn",
 			Why:    "recorded gates, comb, states and attention output",
 			Shapes: nano(8),
-			Change: real(map[string]string{
+			Change: recorded(map[string]string{
 				"f": "trace:model.layers.2.self_attn.out.0", "post": "trace:model.layers.2.attn_hc.out.0",
 				"comb": "trace:model.layers.2.attn_hc.out.1", "x": "trace:model.layers.2.attn_hc.in.0",
 			}),

@@ -197,7 +197,7 @@ var uniform = bench.All(bench.Times(0, "fn"), combBase(func(gen, int, int) float
 
 // realPre takes nano-v4's weights and recorded states.
 func realPre(weights, states string) bench.Change {
-	return real(map[string]string{
+	return recorded(map[string]string{
 		"x": "trace:" + states, "fn": weights + "fn", "scale": weights + "scale", "base": weights + "base",
 	})
 }

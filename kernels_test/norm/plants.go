@@ -8,9 +8,12 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
+// own are the contracts' own candidates.
+var own = bench.Builder(built)
+
 // plants lists the faults: the catalogue's, and this package's own in each operator, its call and in memory.
 func plants() []bench.Plant {
-	p2 := bench.RowPlant(faults.P2, []string{opRope}, bench.Builder(built).Before(otherPairing))
+	p2 := bench.RowPlant(faults.P2, []string{opRope}, own.Before(otherPairing))
 	return slices.Concat([]bench.Plant{p2}, rmsPlants(), layerPlants(), ropePlants(), tablePlants(), callPlants(),
 		writePlants())
 }
@@ -26,10 +29,7 @@ type fault[K any] struct {
 func planted[K any](op string, kernel func(put func(k *K)) bench.Kernel, list []fault[K]) []bench.Plant {
 	var out []bench.Plant
 	for _, f := range list {
-		out = append(out, bench.Plant{
-			Name: f.name, Effect: f.effect, Origin: f.origin, Class: f.class, On: []string{op}, Declared: f.under,
-			Build: bench.Always(f.name, map[string]bench.Kernel{op: kernel(f.put)}),
-		})
+		out = append(out, bench.Faulty(op, f.name, f.effect, f.origin, f.class, kernel(f.put)).Under(f.under...))
 	}
 	return out
 }
@@ -39,60 +39,60 @@ func callPlants() []bench.Plant {
 	number := func(v float64) func(float64) float64 { return func(float64) float64 { return v } }
 	later := func(_ int, position float64) float64 { return position + 1 }
 	return []bench.Plant{
-		called(opRMS, "rms-eps-missing", "the norm has no eps", "eps dropped in a fused norm", "eps",
+		own.Called(opRMS, "rms-eps-missing", "the norm has no eps", "eps dropped in a fused norm", "eps",
 			bench.Mistaken("norm_eps", number(0))),
-		called(opRMS, "rms-eps-twice", "eps is added before and after the reduction", "eps in a split reduction", "eps",
+		own.Called(opRMS, "rms-eps-twice", "eps is added before and after the reduction", "eps in a split reduction", "eps",
 			bench.Mistaken("norm_eps", func(v float64) float64 { return 2 * v })),
-		called(opRMS, "rms-weight-missing", "the weight is not applied", "weight dropped in a fused norm", "scale",
+		own.Called(opRMS, "rms-weight-missing", "the weight is not applied", "weight dropped in a fused norm", "scale",
 			bench.Lost("weight")),
-		called(opRMS, "rms-weight-plus-one", "the weight is applied as 1 + w", "Gemma's norm in place of Llama's", "scale",
-			bench.Misread("weight", func(_ int, w float64) float64 { return w + 1 })),
-		called(opRMS, "rms-residual-stride-ignored", "the rows of residual are taken to lie without gaps",
+		own.Called(opRMS, "rms-weight-plus-one", "the weight is applied as 1 + w", "Gemma's norm in place of Llama's",
+			"scale", bench.Misread("weight", func(_ int, w float64) float64 { return w + 1 })),
+		own.Called(opRMS, "rms-residual-stride-ignored", "the rows of residual are taken to lie without gaps",
 			"residual with x's strides", "strides", bench.StrideIgnored("residual")),
-		called(opLayer, "layer-eps-missing", "the norm has no eps", "eps dropped", "eps",
+		own.Called(opLayer, "layer-eps-missing", "the norm has no eps", "eps dropped", "eps",
 			bench.Mistaken("norm_eps", number(0))),
-		called(opLayer, "layer-bias-missing", "the bias is not added", "a norm that knows no bias", "offset",
+		own.Called(opLayer, "layer-bias-missing", "the bias is not added", "a norm that knows no bias", "offset",
 			bench.Lost("bias")),
-		called(opLayer, "layer-weight-missing", "the weight is not applied", "affine map without gain", "scale",
+		own.Called(opLayer, "layer-weight-missing", "the weight is not applied", "affine map without gain", "scale",
 			bench.Lost("weight")),
-		called(opRope, "rope-position-off", "every position is one too large", "positions counted from 1", "offset",
+		own.Called(opRope, "rope-position-off", "every position is one too large", "positions counted from 1", "offset",
 			bench.Misread("positions", later)),
-		called(opRope, "rope-position-index", "token t is rotated for position t", "positions rebuilt in each chunk",
+		own.Called(opRope, "rope-position-index", "token t is rotated for position t", "positions rebuilt in each chunk",
 			"offset", bench.Misread("positions", func(t int, _ float64) float64 { return float64(t) })),
-		called(opRope, "rope-position-16-bit", "positions wrap at 2^15", "positions stored in 16 bits", "offset",
+		own.Called(opRope, "rope-position-16-bit", "positions wrap at 2^15", "positions stored in 16 bits", "offset",
 			bench.Misread("positions", func(_ int, p float64) float64 { return max(float64(int16(int(p))), 0) })),
-		called(opRope, "rope-inverse-ignored", "the inverse rotates forward", "AMD-AGI/Primus#928", "variant",
+		own.Called(opRope, "rope-inverse-ignored", "the inverse rotates forward", "AMD-AGI/Primus#928", "variant",
 			func(c *bench.Call) { c.Attrs["inverse"] = false }),
-		called(opRope, "rope-backward", "every rotation is the inverse", "sign of the sine", "offset",
+		own.Called(opRope, "rope-backward", "every rotation is the inverse", "sign of the sine", "offset",
 			func(c *bench.Call) { c.Attrs["inverse"] = !c.Attrs.Flag("inverse") }),
-		called(opRope, "rope-other-end", "the channels at the other end of a head are rotated",
+		own.Called(opRope, "rope-other-end", "the channels at the other end of a head are rotated",
 			"V3.2's first 64 channels for V4's last 64", "layout", otherEnd),
-		called(opRope, "rope-theta-default", "the base is the default of another model", "ml-explore/mlx-lm#1189", "variant",
-			bench.Mistaken("rope_theta", number(40000))),
-		called(opRope, "rope-captured-positions", "a replayed graph rotates by the positions that it was captured with",
+		own.Called(opRope, "rope-theta-default", "the base is the default of another model", "ml-explore/mlx-lm#1189",
+			"variant", bench.Mistaken("rope_theta", number(40000))),
+		own.Called(opRope, "rope-captured-positions", "a replayed graph rotates by the positions that it was captured with",
 			"host values baked into a graph", "graph", bench.StaleCapture("positions")),
-		called(opRope, "rope-cache-stride-ignored", "the rows of the table are taken to lie without gaps",
+		own.Called(opRope, "rope-cache-stride-ignored", "the rows of the table are taken to lie without gaps",
 			"a table's width taken for its stride", "strides", bench.StrideIgnored("cos_sin_cache")),
-		called(opTable, "table-position-off", "every position is one too large", "positions counted from 1", "offset",
+		own.Called(opTable, "table-position-off", "every position is one too large", "positions counted from 1", "offset",
 			bench.Misread("positions", later)),
-		called(opTable, "table-betas-swapped", "the betas are exchanged", "arguments in the other order", "variant",
+		own.Called(opTable, "table-betas-swapped", "the betas are exchanged", "arguments in the other order", "variant",
 			func(c *bench.Call) {
 				c.Attrs["beta_fast"], c.Attrs["beta_slow"] = c.Attrs["beta_slow"], c.Attrs["beta_fast"]
 			}),
-		called(opTable, "table-theta-default", "the base is 40000 for 160000", "a default in place of the configuration",
+		own.Called(opTable, "table-theta-default", "the base is 40000 for 160000", "a default in place of the configuration",
 			"variant", bench.Mistaken("rope_theta", func(v float64) float64 { return v / 4 })),
-		called(opTable, "table-amplitude-added", "the table has YaRN's amplitude where the model has none",
+		own.Called(opTable, "table-amplitude-added", "the table has YaRN's amplitude where the model has none",
 			"Avarok-Cybersecurity/atlas#342", "scale", bench.Mistaken("mscale", number(1))),
-		called(opTable, "table-amplitude-missing", "the table lacks the amplitude", "mscale ignored", "scale",
+		own.Called(opTable, "table-amplitude-missing", "the table lacks the amplitude", "mscale ignored", "scale",
 			bench.Mistaken("mscale", number(0))),
 	}
 }
 
 // writePlants read or write what is not theirs, or not all that is.
 func writePlants() []bench.Plant {
-	out := []bench.Plant{wrote(opRMS, "rms-residual-normalised", "the next residual is the normalised row",
+	out := []bench.Plant{own.Wrote(opRMS, "rms-residual-normalised", "the next residual is the normalised row",
 		"both outputs share a buffer", "variant", residualNormalised)}
-	out = append(out, wrote(opTable, "table-bf16", "the table is rounded to bf16", "a buffer cast with the model",
+	out = append(out, own.Wrote(opTable, "table-bf16", "the table is rounded to bf16", "a buffer cast with the model",
 		"accumulation", func(_ bench.Call, r *bench.Reply) { bench.RoundAll(bench.BF16, r.Outputs["cos_sin"].Data) }))
 	for _, of := range []struct {
 		op, prefix string
@@ -103,35 +103,20 @@ func writePlants() []bench.Plant {
 		{opRope, "rope", map[string]string{"x": "x", "cache": "cos_sin_cache"}},
 	} {
 		out = append(out,
-			called(of.op, of.prefix+"-stride-ignored", "the rows of x are taken to lie without gaps",
+			own.Called(of.op, of.prefix+"-stride-ignored", "the rows of x are taken to lie without gaps",
 				"a view treated as contiguous", "strides", bench.StrideIgnored("x")),
-			wrote(of.op, of.prefix+"-last-tile", "rows of a last tile that is not full, tile 64, are never written",
+			own.Wrote(of.op, of.prefix+"-last-tile", "rows of a last tile that is not full, tile 64, are never written",
 				"grid rounded down", "unwritten", bench.LastTileUnwritten(64)),
-			wrote(of.op, of.prefix+"-in-place", "the result is written over x as well",
+			own.Wrote(of.op, of.prefix+"-in-place", "the result is written over x as well",
 				"an in-place kernel behind an out-of-place call", "input-overwritten", overwritten),
 		)
 		for _, name := range slices.Sorted(maps.Keys(of.past)) {
 			operand := of.past[name]
-			out = append(out, called(of.op, of.prefix+"-reads-past-"+name, "a row past "+operand+" enters, times 0",
+			out = append(out, own.Called(of.op, of.prefix+"-reads-past-"+name, "a row past "+operand+" enters, times 0",
 				"a last tile masked by a product", "unread-memory", bench.RowsBeyondMasked(operand)))
 		}
 	}
 	return out
-}
-
-// called is the contract's own candidate, which sees an edited call.
-func called(op, name, effect, origin, class string, edit func(c *bench.Call)) bench.Plant {
-	return bench.Plant{
-		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
-		Build: bench.Builder(built).Before(edit),
-	}
-}
-
-// wrote is the contract's own candidate, whose outputs or caller's memory are edited.
-func wrote(op, name, effect, origin, class string, edit func(c bench.Call, r *bench.Reply)) bench.Plant {
-	p := called(op, name, effect, origin, class, nil)
-	p.Build = bench.Builder(built).After(edit)
-	return p
 }
 
 // overwritten stores the output where x lies.

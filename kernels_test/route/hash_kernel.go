@@ -24,7 +24,7 @@ func (k hasher) run(a bench.Args) (bench.Results, error) {
 		s := k.scores(logits.Row(t), a.Word("scoring_func"))
 		chosen := k.choose(k, bench.Tensor{Data: table.Row(id)}.Ints(), s)
 		k.arrange(chosen, s)
-		for i, w := range k.router.weights(s, chosen, a.Attrs) {
+		for i, w := range k.weights(s, chosen, a.Attrs) {
 			ids[t*n+i], weights[t*n+i] = float64(chosen[i]), float64(w)
 		}
 	}

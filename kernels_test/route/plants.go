@@ -11,49 +11,25 @@ import (
 
 var (
 	onGate    = []string{opGate}
-	onHash    = []string{opHash}
 	onCombine = []string{opCombine}
 )
+
+// own are the contracts' own candidates.
+var own = bench.Builder(built)
 
 // plants lists the faults: the catalogue's, and this package's own in each operator, its call and in memory.
 func plants() []bench.Plant {
 	r5 := bench.With(correctRouter(), biasInWeights, groupsUnbiased)
 	return slices.Concat([]bench.Plant{
-		bench.RowPlant(faults.R1, onGate, before(factorTwice)),
-		bench.RowPlant(faults.R2, onCombine, before(shared(func(v, f float64) float64 { return v / f }))),
-		bench.RowPlant(faults.R3, onGate, before(func(c *bench.Call) {
+		bench.RowPlant(faults.R1, onGate, own.Before(factorTwice)),
+		bench.RowPlant(faults.R2, onCombine, own.Before(shared(func(v, f float64) float64 { return v / f }))),
+		bench.RowPlant(faults.R3, onGate, own.Before(func(c *bench.Call) {
 			if !c.Attrs.Flag("renormalise") {
 				c.Attrs["routed_scaling"] = 1.0
 			}
 		})),
 		bench.RowPlant(faults.R5, onGate, bench.Always("faulty", map[string]bench.Kernel{opGate: r5.run})),
 	}, gatePlants(), combinePlants(), callPlants(), replyPlants(), memoryPlants())
-}
-
-// before is the contract's own candidate, which sees an edited call.
-func before(edit func(c *bench.Call)) bench.Builder { return bench.Builder(built).Before(edit) }
-
-// fault is a plant of one faulty kernel, the same under every contract.
-func fault(op, name, effect, origin, class string, k bench.Kernel) bench.Plant {
-	return bench.Plant{
-		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
-		Build: bench.Always(name, map[string]bench.Kernel{op: k}),
-	}
-}
-
-// called is the contract's own candidate, called wrongly.
-func called(op, name, effect, origin, class string, edit func(c *bench.Call)) bench.Plant {
-	return bench.Plant{
-		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op}, Build: before(edit),
-	}
-}
-
-// wrote is the contract's own candidate, whose outputs or caller's memory are edited.
-func wrote(op, name, effect, origin, class string, edit func(c bench.Call, r *bench.Reply)) bench.Plant {
-	return bench.Plant{
-		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
-		Build: bench.Builder(built).After(edit),
-	}
 }
 
 // callPlants are correct kernels that are called wrongly.
@@ -70,82 +46,83 @@ func callPlants() []bench.Plant {
 	}
 	rowsOf := func(c *bench.Call) int { return c.Views["expert_out"].Shape[0] }
 	out := []bench.Plant{
-		called(opGate, "gate-scaling-missing", "the routed scaling factor is not applied",
+		own.Called(opGate, "gate-scaling-missing", "the routed scaling factor is not applied",
 			"factor left to a kernel that does not know it", "scale", number("routed_scaling", 1)),
-		called(opGate, "gate-scaling-inverted", "the weights are divided by the factor", "a reciprocal factor", "scale",
+		own.Called(opGate, "gate-scaling-inverted", "the weights are divided by the factor", "a reciprocal factor", "scale",
 			inverted),
-		called(opGate, "gate-renormalised-always", "weights are renormalised although the flag is off",
+		own.Called(opGate, "gate-renormalised-always", "weights are renormalised although the flag is off",
 			"a reference that always does", "scale", says("renormalise", true)),
-		called(opGate, "gate-renormalised-never", "weights are not renormalised", "flag ignored", "scale",
+		own.Called(opGate, "gate-renormalised-never", "weights are not renormalised", "flag ignored", "scale",
 			says("renormalise", false)),
-		called(opGate, "gate-bias-ignored", "scores alone choose", "correction bias not passed", "selection",
+		own.Called(opGate, "gate-bias-ignored", "scores alone choose", "correction bias not passed", "selection",
 			bench.Lost("bias")),
-		called(opGate, "gate-groups-ignored", "every group stays", "an ungrouped kernel", "selection", number("n_group", 1)),
-		called(opGate, "gate-one-group-more", "one group too many stays", "an inclusive bound", "selection",
+		own.Called(opGate, "gate-groups-ignored", "every group stays", "an ungrouped kernel",
+			"selection", number("n_group", 1)),
+		own.Called(opGate, "gate-one-group-more", "one group too many stays", "an inclusive bound", "selection",
 			func(c *bench.Call) {
 				c.Attrs["topk_group"] = min(c.Attrs.Num("topk_group")+1, c.Attrs.Num("n_group"))
 			}),
-		called(opGate, "gate-softmax", "scores are softmax whatever is declared", "a routing mode left at its default",
+		own.Called(opGate, "gate-softmax", "scores are softmax whatever is declared", "a routing mode left at its default",
 			"gate", says("scoring_func", "softmax")),
-		called(opGate, "gate-padding-routed", "padding tokens are routed", "num_token_non_padded ignored", "unread-memory",
-			bench.Lost("num_token_non_padded")),
+		own.Called(opGate, "gate-padding-routed", "padding tokens are routed", "num_token_non_padded ignored",
+			"unread-memory", bench.Lost("num_token_non_padded")),
 
-		called(opHash, "hash-by-index", "the table is read by the token's place", "token ids lost in a scatter",
+		own.Called(opHash, "hash-by-index", "the table is read by the token's place", "token ids lost in a scatter",
 			"selection", bench.Misread("token_ids", func(t int, _ float64) float64 { return float64(t) })),
-		called(opHash, "hash-next-row", "the table is read one row further", "ids counted from 1", "selection",
+		own.Called(opHash, "hash-next-row", "the table is read one row further", "ids counted from 1", "selection",
 			bench.Rearranged("tid2eid", func(i int, shape []int) int { return (i + shape[1]) % (shape[0] * shape[1]) })),
-		called(opHash, "hash-16-bit", "token ids are cut to 16 bits", "ids stored in 16 bits", "selection",
+		own.Called(opHash, "hash-16-bit", "token ids are cut to 16 bits", "ids stored in 16 bits", "selection",
 			bench.Misread("token_ids", func(_ int, id float64) float64 { return float64(uint16(int(id))) })),
-		called(opHash, "hash-transposed", "the table is read transposed", "a table stored [K, V]", "selection",
+		own.Called(opHash, "hash-transposed", "the table is read transposed", "a table stored [K, V]", "selection",
 			bench.Rearranged("tid2eid", func(i int, shape []int) int { return i%shape[1]*shape[0] + i/shape[1] })),
-		called(opHash, "hash-repeated", "the last expert is the first again", "a row read one short", "selection",
+		own.Called(opHash, "hash-repeated", "the last expert is the first again", "a row read one short", "selection",
 			bench.Rearranged("tid2eid", func(i int, shape []int) int {
 				if k := shape[1]; i%k == k-1 {
 					return i - i%k
 				}
 				return i
 			})),
-		called(opHash, "hash-scaling-missing", "the factor is not applied", "a fused kernel without factor", "scale",
+		own.Called(opHash, "hash-scaling-missing", "the factor is not applied", "a fused kernel without factor", "scale",
 			number("routed_scaling", 1)),
-		called(opHash, "hash-scaling-twice", "the factor is applied twice", "factor in kernel and layer", "scale",
+		own.Called(opHash, "hash-scaling-twice", "the factor is applied twice", "factor in kernel and layer", "scale",
 			factorTwice),
-		called(opHash, "hash-renormalised-always", "weights are renormalised although the flag is off", "flag ignored",
+		own.Called(opHash, "hash-renormalised-always", "weights are renormalised although the flag is off", "flag ignored",
 			"scale", says("renormalise", true)),
-		called(opCombine, "combine-shared-scaled", "the factor multiplies the shared expert too",
+		own.Called(opCombine, "combine-shared-scaled", "the factor multiplies the shared expert too",
 			"factor on the whole output", "scale", shared(func(v, f float64) float64 { return v * f })),
-		called(opCombine, "combine-shared-missing", "the shared expert is not added", "shared expert lost in a fusion",
+		own.Called(opCombine, "combine-shared-missing", "the shared expert is not added", "shared expert lost in a fusion",
 			"scale", bench.Lost("shared_out")),
-		called(opCombine, "combine-shared-twice", "the shared expert is added twice", "added by layer and kernel", "scale",
-			shared(func(v, _ float64) float64 { return 2 * v })),
-		called(opCombine, "combine-factor-twice", "the factor is applied twice", "vllm-project/vllm#45037", "scale",
+		own.Called(opCombine, "combine-shared-twice", "the shared expert is added twice", "added by layer and kernel",
+			"scale", shared(func(v, _ float64) float64 { return 2 * v })),
+		own.Called(opCombine, "combine-factor-twice", "the factor is applied twice", "vllm-project/vllm#45037", "scale",
 			factorTwice),
-		called(opCombine, "combine-factor-missing", "the factor is not applied", "factor left to the gate", "scale",
+		own.Called(opCombine, "combine-factor-missing", "the factor is not applied", "factor left to the gate", "scale",
 			number("routed_scaling", 1)),
-		called(opCombine, "combine-factor-inverted", "the routed sum is divided by the factor", "a reciprocal factor",
+		own.Called(opCombine, "combine-factor-inverted", "the routed sum is divided by the factor", "a reciprocal factor",
 			"scale", inverted),
-		called(opCombine, "combine-weights-squared", "weights are applied twice",
+		own.Called(opCombine, "combine-weights-squared", "weights are applied twice",
 			"weights before and after the last product", "scale",
 			bench.Misread("topk_weights", func(_ int, w float64) float64 { return w * w })),
-		called(opCombine, "combine-weights-missing", "weights are not applied", "weights left to another kernel", "scale",
+		own.Called(opCombine, "combine-weights-missing", "weights are not applied", "weights left to another kernel", "scale",
 			bench.Misread("topk_weights", func(int, float64) float64 { return 1 })),
-		called(opCombine, "combine-missing-is-row-0", "a slot without row reads row 0", "-1 clamped to 0", "unread-memory",
-			slots(func(_ *bench.Call, _, row int) int { return max(row, 0) })),
-		called(opCombine, "combine-missing-is-last", "a slot without row reads the last row",
+		own.Called(opCombine, "combine-missing-is-row-0", "a slot without row reads row 0", "-1 clamped to 0",
+			"unread-memory", slots(func(_ *bench.Call, _, row int) int { return max(row, 0) })),
+		own.Called(opCombine, "combine-missing-is-last", "a slot without row reads the last row",
 			"-1 as an index from the end", "unread-memory", slots(func(c *bench.Call, _, row int) int {
 				return (row + rowsOf(c)) % rowsOf(c)
 			})),
-		called(opCombine, "combine-rows-in-order", "rows are taken in order of tokens and slots", "src2dst ignored",
+		own.Called(opCombine, "combine-rows-in-order", "rows are taken in order of tokens and slots", "src2dst ignored",
 			"layout", slots(func(_ *bench.Call, i, _ int) int { return i })),
-		called(opCombine, "combine-next-row", "every slot reads the row after its own", "offsets without the first",
+		own.Called(opCombine, "combine-next-row", "every slot reads the row after its own", "offsets without the first",
 			"layout", slots(func(c *bench.Call, _, row int) int {
 				if row < 0 {
 					return row
 				}
 				return (row + 1) % rowsOf(c)
 			})),
-		called(opCombine, "combine-misaligned", "weights are one slot off", "weights of another order", "layout",
+		own.Called(opCombine, "combine-misaligned", "weights are one slot off", "weights of another order", "layout",
 			bench.Rearranged("topk_weights", func(i int, shape []int) int { return i - i%shape[1] + (i+1)%shape[1] })),
-		called(opCombine, "combine-last-slot-lost", "the last slot is left out", "a loop over k-1", "tile",
+		own.Called(opCombine, "combine-last-slot-lost", "the last slot is left out", "a loop over k-1", "tile",
 			slots(func(c *bench.Call, i, row int) int {
 				if k := c.Views["src2dst"].Shape[1]; k > 1 && i%k == k-1 {
 					return -1
@@ -156,9 +133,9 @@ func callPlants() []bench.Plant {
 	for _, of := range [][2]string{{opGate, "gate"}, {opHash, "hash"}} {
 		op, prefix := of[0], of[1]
 		out = append(out,
-			called(op, prefix+"-floor-missing", "no floor under the sum", "sgl-project/sglang#34459", "eps",
+			own.Called(op, prefix+"-floor-missing", "no floor under the sum", "sgl-project/sglang#34459", "eps",
 				number("renormalise_floor", 0)),
-			called(op, prefix+"-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate",
+			own.Called(op, prefix+"-sigmoid", "scores are sigmoid whatever is declared", "flashinfer-ai/flashinfer#5190", "gate",
 				says("scoring_func", "sigmoid")),
 		)
 	}
@@ -198,9 +175,9 @@ func replyPlants() []bench.Plant {
 		return found
 	}
 	return []bench.Plant{
-		wrote(opGate, "gate-misaligned", "ids are sorted and their weights are not", "a sort of keys without values",
+		own.Wrote(opGate, "gate-misaligned", "ids are sorted and their weights are not", "a sort of keys without values",
 			"layout", rows(func(_ bench.Call, _ int, ids, _ []float64) { slices.Sort(ids) })),
-		wrote(opGate, "gate-wild-nan", "a token with a NaN gets ids of -1", "an argmax that finds nothing", "selection",
+		own.Wrote(opGate, "gate-wild-nan", "a token with a NaN gets ids of -1", "an argmax that finds nothing", "selection",
 			rows(func(c bench.Call, t int, ids, _ []float64) {
 				for i := range ids {
 					if nan(c, t, t+1) {
@@ -208,7 +185,7 @@ func replyPlants() []bench.Plant {
 					}
 				}
 			})),
-		wrote(opGate, "gate-nan-spreads", "tokens after one with a NaN get NaN", "a reduction over the block", "batch",
+		own.Wrote(opGate, "gate-nan-spreads", "tokens after one with a NaN get NaN", "a reduction over the block", "batch",
 			rows(func(c bench.Call, t int, _, weights []float64) {
 				for i := range weights {
 					if nan(c, 0, t+1) {
@@ -216,13 +193,13 @@ func replyPlants() []bench.Plant {
 					}
 				}
 			})),
-		wrote(opHash, "hash-uniform", "all experts weigh alike", "scores not computed in hash layers", "gate",
+		own.Wrote(opHash, "hash-uniform", "all experts weigh alike", "scores not computed in hash layers", "gate",
 			rows(func(c bench.Call, _ int, _, weights []float64) {
 				for i := range weights {
 					weights[i] = bench.Round(bench.F32, c.Attrs.Num("routed_scaling")/float64(len(weights)))
 				}
 			})),
-		wrote(opHash, "hash-misaligned", "weights are one slot off", "weights of another order", "layout",
+		own.Wrote(opHash, "hash-misaligned", "weights are one slot off", "weights of another order", "layout",
 			rows(func(_ bench.Call, _ int, _, weights []float64) {
 				first := weights[0]
 				copy(weights, weights[1:])
@@ -244,23 +221,23 @@ func memoryPlants() []bench.Plant {
 		{"combine", opCombine, []string{"expert_out", "shared_out"}, []string{"shared_out"}, "shared_out", "src2dst"},
 	} {
 		for _, operand := range s.strided {
-			out = append(out, called(s.op, s.short+"-"+shortly[operand]+"-stride-ignored",
+			out = append(out, own.Called(s.op, s.short+"-"+shortly[operand]+"-stride-ignored",
 				"the rows of "+operand+" are taken to lie without gaps", "a view treated as contiguous", "strides",
 				bench.StrideIgnored(operand)))
 		}
 		for _, operand := range s.beyond {
-			out = append(out, called(s.op, s.short+"-reads-past-"+shortly[operand],
+			out = append(out, own.Called(s.op, s.short+"-reads-past-"+shortly[operand],
 				"a row past "+operand+" enters, times 0", "a last tile masked by a product", "unread-memory",
 				bench.RowsBeyondMasked(operand)))
 		}
 		out = append(out,
-			wrote(s.op, s.short+"-last-tile", "tokens of a last tile that is not full, tile 64, are never written",
+			own.Wrote(s.op, s.short+"-last-tile", "tokens of a last tile that is not full, tile 64, are never written",
 				"grid rounded down", "unwritten", bench.LastTileUnwritten(64)),
-			wrote(s.op, s.short+"-in-place", "the call writes into "+s.over, "scratch in an operand", "input-overwritten",
+			own.Wrote(s.op, s.short+"-in-place", "the call writes into "+s.over, "scratch in an operand", "input-overwritten",
 				func(c bench.Call, _ *bench.Reply) {
 					bench.Misread(s.over, func(int, float64) float64 { return 0.125 })(&c)
 				}),
-			called(s.op, s.short+"-captured-"+shortly[s.captured],
+			own.Called(s.op, s.short+"-captured-"+shortly[s.captured],
 				"a replayed graph keeps the "+s.captured+" that it was captured with", "host values baked into a graph",
 				"graph", bench.StaleCapture(s.captured)),
 		)

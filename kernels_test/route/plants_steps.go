@@ -17,7 +17,7 @@ func groupsUnbiased(k *router) {
 // gatePlants replace a step of the learned gate, and of the gate by token id.
 func gatePlants() []bench.Plant {
 	gate := func(name, effect, origin, class string, put func(k *router)) bench.Plant {
-		return fault(opGate, name, effect, origin, class, bench.With(correctRouter(), put).run)
+		return bench.Faulty(opGate, name, effect, origin, class, bench.With(correctRouter(), put).run)
 	}
 	naive := func(k *router) {
 		k.score = func(x float32, scoring string) float32 {
@@ -87,9 +87,9 @@ func gatePlants() []bench.Plant {
 		gate("gate-bf16-scores", "scores are rounded to bf16", "NVIDIA-NeMo/Automodel#2201", "gate", func(k *router) {
 			k.score = func(x float32, scoring string) float32 { return bench.AsBF16(activation(x, scoring)) }
 		}),
-		fault(opHash, "hash-chooses", "the best experts are chosen as in a learned gate", "hash layers taken for others",
-			"selection", chooses.run),
-		fault(opHash, "hash-naive-softplus", "ln(1+e^z) is computed as written", "sgl-project/sglang#34459", "gate",
+		bench.Faulty(opHash, "hash-chooses", "the best experts are chosen as in a learned gate",
+			"hash layers taken for others", "selection", chooses.run),
+		bench.Faulty(opHash, "hash-naive-softplus", "ln(1+e^z) is computed as written", "sgl-project/sglang#34459", "gate",
 			correctHasher(naive).run),
 	}
 }
@@ -97,7 +97,7 @@ func gatePlants() []bench.Plant {
 // combinePlants replace a step of the sum over experts.
 func combinePlants() []bench.Plant {
 	combined := func(name, effect, origin, class string, put func(k *combiner)) bench.Plant {
-		return fault(opCombine, name, effect, origin, class, bench.With(correctCombiner(), put).run)
+		return bench.Faulty(opCombine, name, effect, origin, class, bench.With(correctCombiner(), put).run)
 	}
 	return []bench.Plant{
 		combined("combine-renormalised", "weights are divided by the sum of those here", "renormalised on each rank",

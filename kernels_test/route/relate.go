@@ -7,7 +7,7 @@ var perToken = map[string]bool{
 	"logits": true, "token_ids": true, "topk_weights": true, "src2dst": true, "shared_out": true,
 }
 
-// inPieces says a problem as calls on sets of its tokens.
+// inPieces restates a problem as calls on sets of its tokens.
 func inPieces(cut func(n int) [][]int) func(bench.Gen, bench.Problem) (bench.Relation, error) {
 	return bench.InPieces(perToken, cut)
 }
