@@ -115,9 +115,10 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if q.Top > 0 && !e.noLogprobs {
 		var tokens []any
-		for _, d := range content {
-			tokens = append(tokens, map[string]any{"token": string(d), "logprob": -0.01, "top_logprobs": []any{
-				map[string]any{"token": string(d), "logprob": -0.01}, map[string]any{"token": "x", "logprob": -5.01},
+		for i, d := range content { // one margin, but not one value: that no model has
+			p := -0.01 - 0.001*float64(i%4)
+			tokens = append(tokens, map[string]any{"token": string(d), "logprob": p, "top_logprobs": []any{
+				map[string]any{"token": string(d), "logprob": p}, map[string]any{"token": "x", "logprob": p - 5},
 			}})
 		}
 		choice["logprobs"] = map[string]any{"content": tokens}

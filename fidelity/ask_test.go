@@ -24,8 +24,8 @@ import (
 
 const canary = "sk-canary-7f3a9c5b"
 
-// scripted is the whole job on a scripted engine.
-func scripted(t *testing.T, e http.Handler) (session.Job, *bytes.Buffer) {
+// onFake is the whole job on a scripted engine.
+func onFake(t *testing.T, e http.Handler) (session.Job, *bytes.Buffer) {
 	t.Helper()
 	c, err := endpoint.New(endpoint.Options{
 		BaseURL:   "http://engine.test/v1",
@@ -63,8 +63,10 @@ func TestJobOnScriptedEngines(t *testing.T) {
 			&engine{noCached: true}, suite.Pass, []string{"cached_tokens unknown", "the server does not report cached_tokens"},
 		},
 		"salts-ignored": {&engine{noSalt: true}, suite.Pass, []string{"cache_salt unsupported", "hits proven 2/2"}},
-		// Four easy questions cannot prove a total loss: 1 - 0.01^(1/4) = 68 % stays possible.
-		"smoke-wrong": {&engine{answer: wrong}, suite.Inconclusive, []string{"neither enough for a pass nor a clear loss"}},
+		// Seven short questions, all wrong: 0.05^(1/7) = 65 % of such questions at least.
+		"smoke-wrong": {&engine{answer: wrong}, suite.Regression, []string{
+			"7 of 7 short questions asked alone are wrong, at least 65.2 %",
+		}},
 		"always-wrong": {
 			&engine{answer: wrong}, suite.Regression, []string{
 				"recall lost at every length", "a wrong chat template", "curl -sS http://engine.test/v1/chat/completions",
@@ -78,7 +80,7 @@ func TestJobOnScriptedEngines(t *testing.T) {
 		}}, suite.ToolError, []string{"unmeasured"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, out := scripted(t, row.engine)
+			j, out := onFake(t, row.engine)
 			if name == "always-wrong" {
 				j.Budget = recall.Standard
 			}
@@ -125,7 +127,7 @@ func noKey(t *testing.T, dir, out string) {
 func TestPromptsAreColdAndOfTheWantedLength(t *testing.T) {
 	for name, e := range map[string]*engine{"tokenize": {}, "usage": {noTokenize: true}} {
 		t.Run(name, func(t *testing.T) {
-			j, _ := scripted(t, e)
+			j, _ := onFake(t, e)
 			d, err := j.Run(t.Context())
 			require.NoError(t, err)
 			times := map[string]int{}
@@ -168,7 +170,7 @@ func TestBudgetIsRetriedOnce(t *testing.T) {
 				}
 				return 200, q.truth(), "", "stop"
 			}}
-			j, _ := scripted(t, e)
+			j, _ := onFake(t, e)
 			d, err := j.Run(t.Context())
 			require.NoError(t, err)
 			asked := map[string][]int{}
@@ -197,7 +199,7 @@ func TestUnreachable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, n := &engine{}, 0
 			var mu sync.Mutex
-			j, _ := scripted(t, e)
+			j, _ := onFake(t, e)
 			c, err := endpoint.New(endpoint.Options{
 				BaseURL: "http://engine.test",
 				Transport: tripper(func(r *http.Request) (*http.Response, error) {
@@ -232,7 +234,7 @@ func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r
 // Nothing of the plan is sent before the user agreed to it.
 func TestDecline(t *testing.T) {
 	e := &engine{}
-	j, out := scripted(t, e)
+	j, out := onFake(t, e)
 	var question string
 	before := 0
 	j.Agree = func(q string) bool {
@@ -251,7 +253,7 @@ func TestDecline(t *testing.T) {
 // What runs after recall puts its facts where the diagnosis would stand, and may end the run.
 func TestAfterRecall(t *testing.T) {
 	wrong := func(request) (int, string, string, string) { return 200, "11111", "", "stop" }
-	j, out := scripted(t, &engine{answer: wrong})
+	j, out := onFake(t, &engine{answer: wrong})
 	j.Budget = recall.Standard
 	j.After = func(_ context.Context, d *session.Done) error {
 		d.Report.Facts = append(d.Report.Facts, report.Fact{

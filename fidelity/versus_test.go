@@ -166,7 +166,7 @@ func TestCompareFolders(t *testing.T) {
 // The whole way of a user: bless a server, change it, ask again.
 func TestJobAgainstItsGolden(t *testing.T) {
 	e := &engine{version: "1"}
-	j, _ := scripted(t, e)
+	j, _ := onFake(t, e)
 	j.Repeats = 4
 	d, err := j.Run(t.Context())
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestJobAgainstItsGolden(t *testing.T) {
 		"too-few-to-say": {&engine{version: "1", answer: someLost(24)}, suite.Pass, []string{"far held"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j, out := scripted(t, row.engine)
+			j, out := onFake(t, row.engine)
 			j.EveryCurl = true
 			var families []string
 			j.Golden = func(family string) (*recall.Golden, error) {

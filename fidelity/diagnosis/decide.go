@@ -176,7 +176,15 @@ func (c channel) explain(r *reading, sym answer) []explained {
 }
 
 func (c channel) finding(j judged, sym answer, rivals []string) Finding {
-	f := Finding{Class: j.class, Says: j.says, Rivals: rivals, Splitter: j.splitter, Next: j.next, Note: j.note}
+	f := Finding{
+		Class:    j.class,
+		Channel:  c.name,
+		Says:     j.says,
+		Rivals:   rivals,
+		Splitter: j.splitter,
+		Next:     j.next,
+		Note:     j.note,
+	}
 	f.Confidence = Confidence{Grade: Firm, Runs: sym.runs, Arms: sym.arms, P: sym.p}
 	add := func(line string) {
 		if line != "" && !slices.Contains(f.Evidence, line) {

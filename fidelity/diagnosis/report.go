@@ -60,7 +60,8 @@ func (f Flag) For(server string) string {
 // Finding is one class that the evidence fits.
 type Finding struct {
 	Class      string     `json:"class"`
-	Says       string     `json:"says"` // what is seen, in words
+	Channel    string     `json:"channel"` // the way in which answers go wrong, a group of classes
+	Says       string     `json:"says"`    // what is seen, in words
 	Confidence Confidence `json:"confidence"`
 	Evidence   []string   `json:"evidence"`
 	Rivals     []string   `json:"rivals,omitempty"` // classes that the evidence does not rule out, likeliest first

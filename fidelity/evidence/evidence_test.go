@@ -32,5 +32,5 @@ func TestCounts(t *testing.T) {
 	assert.Equal(t, "len-512", s.Of(evidence.Length)[0].Name)
 	_, measured := (evidence.Arm{Unmeasured: 3}).Rate()
 	assert.False(t, measured)
-	assert.Len(t, evidence.Order(), 26)
+	assert.Len(t, evidence.Order(), 27)
 }

@@ -80,6 +80,9 @@ const (
 	// Indexer: SGLang's own selections. Arms layer-<k>: rows of the question in which the needle's units are selected.
 	// Numbers units (tokens a unit), layers, topk.
 	Indexer = "indexer"
+	// Alone: short questions, one at a time, enough of them to know what share this server gets wrong. No rule of the
+	// decision table reads it; the totals of a run are held against it. Arm alone.
+	Alone = "alone"
 )
 
 // Order lists the probes in the order of a run.
@@ -87,7 +90,7 @@ func Order() []string {
 	return []string{
 		Sanity, SelfNoise, Accounting, Parity, Sampling, OverLimit, Length, Depth, Repeats, Cue, Distance, Shift, Warm, Fork,
 		Turns, Flat,
-		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Indexer, Evict, Aborts, Soak,
+		FirstToken, Tools, LongAnswer, Logprobs, Ladder, Sessions, Indexer, Evict, Aborts, Soak, Alone,
 	}
 }
 

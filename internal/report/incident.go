@@ -11,9 +11,9 @@ const (
 	incidentWidth = 240
 )
 
-// Incident is the run in at most ten lines of plain text, for a chat: what was asked, verdict, recall and edge,
-// diagnosis with rivals, evidence, suspects, the switch to flip next, how to see it again. Lines with nothing to say
-// are left out; all but commands and paths are cut at 240 characters. It ends in a line break.
+// Incident is the run in at most ten lines of plain text, for a chat: what was asked, verdict, recall, edge and wrong
+// answers, diagnosis with rivals, evidence, suspects, the switch to flip next, how to see it again. Lines with nothing
+// to say are left out; all but commands and paths are cut at 240 characters. It ends in a line break.
 func Incident(r Run) string {
 	var b strings.Builder
 	line := func(label, text string) {
@@ -72,6 +72,13 @@ func recallAndEdge(r Run) string {
 	for _, c := range r.Cliffs {
 		if c.Edge != nil {
 			parts = append(parts, c.Text())
+			break
+		}
+	}
+	for _, f := range r.Facts {
+		if f.Label == "answers" {
+			total, _, _ := strings.Cut(f.Text, "\n")
+			parts = append(parts, "answers "+total)
 			break
 		}
 	}

@@ -40,6 +40,7 @@ type call struct {
 	budgetStop bool
 	spoiled    bool // pages restored wrongly
 	wire       wireDamage
+	logs       string // how log-probabilities are misreported, see misreport
 	reject     *apiError
 	out        answer
 }

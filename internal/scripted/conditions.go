@@ -54,6 +54,10 @@ var conditions = map[string]condition{
 		}
 		return false
 	}},
+	"every": {
+		"the number of the request is a multiple of %s",
+		func(_ *armed, c *call, v int) bool { return c.nth%v == 0 },
+	},
 	"served": {"more than %s requests have been served", func(_ *armed, c *call, v int) bool { return c.nth > v }},
 	"tools":  {"tools are sent", func(_ *armed, c *call, _ int) bool { return c.r != nil && len(c.r.Tools) > 0 }},
 	"tools-or-load": {"tools are sent, or %s requests or more are in flight", func(_ *armed, c *call, v int) bool {

@@ -138,7 +138,7 @@ func Lookup(name string) (Kind, error) {
 }
 
 func lookup(name string) (*fault, error) {
-	all := catalogue()
+	all := append(catalogue(), losses()...)
 	i := slices.IndexFunc(all, func(f *fault) bool { return f.Slug == name || strings.EqualFold(f.ID, name) })
 	if i < 0 {
 		var slugs []string

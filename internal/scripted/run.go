@@ -246,6 +246,7 @@ func (c *call) scores(words []string) []scored {
 		}
 		w.push(t)
 	}
+	misreport(c.logs, out)
 	return out
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/assay-suite/assay/fidelity/diagnosis"
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/fidelity/internal/probe"
+	"github.com/assay-suite/assay/fidelity/internal/totals"
 	"github.com/assay-suite/assay/fidelity/suspects"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
@@ -58,6 +59,8 @@ type Done struct {
 	Survey    endpoint.Survey
 	Evidence  evidence.Set
 	Diagnosis diagnosis.Report
+	Totals    totals.Result
+	Logprobs  string // what is wrong with the log-probabilities; empty: nothing, or there are none
 	Suspects  []suspects.Status
 	Report    report.Run
 }
@@ -114,10 +117,14 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 		return d, err
 	}
 	d.Diagnosis = diagnosis.Diagnose(d.Evidence)
-	if err := j.ledger(d.Diagnosis); err != nil {
+	if d.Totals, err = totals.Judge(runner.Answers(), false); err != nil {
 		return d, err
 	}
-	if d.Suspects, err = j.suspected(d.Diagnosis); err != nil {
+	d.Logprobs = runner.Logprobs()
+	if err := j.ledger(d); err != nil {
+		return d, err
+	}
+	if d.Suspects, err = j.suspected(d); err != nil {
 		return d, err
 	}
 	j.body(&d)
@@ -165,7 +172,7 @@ func (w *watch) see(p probe.Progress) {
 }
 
 // suspected joins the patches with the ledgers and with this run's findings, which are newer than any ledger.
-func (j Job) suspected(r diagnosis.Report) ([]suspects.Status, error) {
+func (j Job) suspected(d Done) ([]suspects.Status, error) {
 	if len(j.Patches) == 0 {
 		return nil, nil
 	}
@@ -173,8 +180,8 @@ func (j Job) suspected(r diagnosis.Report) ([]suspects.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Classes, e.Clean = nil, r.Verdict == diagnosis.Clean
-	for _, f := range r.Findings {
+	e.Classes, e.Clean = nil, d.clean()
+	for _, f := range d.Diagnosis.Findings {
 		if !f.Note {
 			e.Classes = append(e.Classes, suspects.Class{Class: f.Class, Confidence: string(f.Confidence.Grade)})
 		}
@@ -183,7 +190,7 @@ func (j Job) suspected(r diagnosis.Report) ([]suspects.Status, error) {
 }
 
 // ledger keeps the diagnosis where suspects finds it again.
-func (j Job) ledger(r diagnosis.Report) error {
+func (j Job) ledger(d Done) error {
 	if j.Result == nil {
 		return nil
 	}
@@ -194,8 +201,8 @@ func (j Job) ledger(r diagnosis.Report) error {
 	detail := struct {
 		Diagnosis []class `json:"diagnosis"`
 		Clean     bool    `json:"clean"`
-	}{Clean: r.Verdict == diagnosis.Clean}
-	for _, f := range r.Findings {
+	}{Clean: d.clean()}
+	for _, f := range d.Diagnosis.Findings {
 		if !f.Note {
 			detail.Diagnosis = append(detail.Diagnosis, class{f.Class, string(f.Confidence.Grade)})
 		}
@@ -205,12 +212,12 @@ func (j Job) ledger(r diagnosis.Report) error {
 		return fmt.Errorf("the diagnosis cannot be recorded: %w", err)
 	}
 	res := suite.Result{Case: "fidelity/diagnosis", Outcome: suite.Passed, Detail: raw}
-	switch r.Verdict {
-	case diagnosis.Fault, diagnosis.Ambiguous:
-		res.Outcome, res.Message = suite.Failed, verdictText(r)
-	case diagnosis.Unmeasured:
-		res.Outcome, res.Message = suite.Unmeasured, verdictText(r)
-	case diagnosis.Clean:
+	switch code, text := d.Code(); code {
+	case suite.Regression:
+		res.Outcome, res.Message = suite.Failed, text
+	case suite.Inconclusive:
+		res.Outcome, res.Message = suite.Unmeasured, text
+	default:
 	}
 	return j.Result(res)
 }

@@ -40,7 +40,13 @@ func (j Job) head(s endpoint.Survey, p probe.Plan, began time.Time) report.Run {
 
 // body is what was found.
 func (j Job) body(d *Done) {
+	code, text := d.Code()
 	d.Report.Diagnosis = shown(d.Diagnosis, d.Evidence.Server)
+	d.Report.Diagnosis.Text = text
+	if d.Logprobs != "" {
+		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "evidence", Text: d.Logprobs})
+	}
+	d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "answers", Text: d.Totals.Lines()})
 	for _, s := range d.Suspects {
 		d.Report.Suspects = append(d.Report.Suspects, report.Suspect{
 			Name: s.Patch.Name, Operator: s.Patch.Operator, Phases: s.Patch.Phases, Stock: s.Stock,
@@ -62,18 +68,14 @@ func (j Job) body(d *Done) {
 	if l, ok := ladder(d.Evidence); ok {
 		d.Report.Ladders = append(d.Report.Ladders, l)
 	}
-	code, outcome := codeOf(d.Diagnosis), report.Pass
-	switch d.Diagnosis.Verdict {
-	case diagnosis.Fault, diagnosis.Ambiguous:
-		outcome = report.Fail
-	case diagnosis.Unmeasured:
-		outcome = report.NotMeasured
-	case diagnosis.Clean:
+	outcome := map[suite.Code]report.Outcome{suite.Regression: report.Fail, suite.Inconclusive: report.NotMeasured}[code]
+	if outcome == "" {
+		outcome = report.Pass
 	}
 	d.Report.Cases = []report.Case{
-		{ID: "fidelity/diagnosis", Claim: "no probe MUST show a fault", Outcome: outcome, Message: verdictText(d.Diagnosis)},
+		{ID: "fidelity/diagnosis", Claim: "no probe MUST show a fault", Outcome: outcome, Message: text},
 	}
-	d.Report.Verdict = report.Verdict{Code: int(code), Text: verdictText(d.Diagnosis)}
+	d.Report.Verdict = report.Verdict{Code: int(code), Text: text}
 	if j.Dir != "" {
 		d.Report.Report = j.Shown(j.Dir + "/" + report.HTMLFile)
 		if code != suite.Pass {
@@ -84,19 +86,44 @@ func (j Job) body(d *Done) {
 	}
 }
 
-// Code is the exit code of a finished job.
-func (d Done) Code() (suite.Code, string) { return codeOf(d.Diagnosis), verdictText(d.Diagnosis) }
-
-func codeOf(r diagnosis.Report) suite.Code {
-	switch r.Verdict {
-	case diagnosis.Fault, diagnosis.Ambiguous:
-		return suite.Regression
-	case diagnosis.Unmeasured:
-		return suite.Inconclusive
-	case diagnosis.Clean:
+// Code is the exit code and the verdict of a finished job: a class of the decision table first, then what the totals
+// say, since a loss without a contrast has no class.
+func (d Done) Code() (suite.Code, string) {
+	v := d.Diagnosis.Verdict
+	if d.onlyDeclines() {
+		return suite.Inconclusive, "inconclusive: " + d.Totals.Text + "; were it a fault: " + d.Diagnosis.Line()
 	}
-	return suite.Pass
+	switch {
+	case v == diagnosis.Fault || v == diagnosis.Ambiguous:
+		return suite.Regression, verdictText(d.Diagnosis)
+	case d.Totals.Code == suite.Regression:
+		return d.Totals.Code, d.Totals.Text
+	case v == diagnosis.Unmeasured:
+		return suite.Inconclusive, verdictText(d.Diagnosis)
+	case d.Totals.Code == suite.Inconclusive:
+		return d.Totals.Code, "inconclusive: " + d.Totals.Text
+	case d.Logprobs != "":
+		return suite.Inconclusive, "inconclusive: " + d.Logprobs
+	}
+	return suite.Pass, verdictText(d.Diagnosis)
 }
+
+// onlyDeclines says that every finding is a loss with length that is not firm, and that a smooth decline explains it.
+func (d Done) onlyDeclines() bool {
+	if !d.Totals.Declines || d.Totals.Code != suite.Inconclusive {
+		return false
+	}
+	faults := 0
+	for _, f := range d.Diagnosis.Findings {
+		if !f.Note && (f.Channel != "far" || f.Confidence.Grade == diagnosis.Firm) {
+			return false
+		}
+		faults++
+	}
+	return faults > 0
+}
+
+func (d Done) clean() bool { code, _ := d.Code(); return code == suite.Pass }
 
 // verdictText is the diagnosis in a line.
 func verdictText(r diagnosis.Report) string {

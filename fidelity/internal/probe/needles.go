@@ -27,13 +27,30 @@ func (r *Runner) spec(s salt, n needle.Spec) needle.Spec {
 func (r *Runner) needleStep(arm string, at float64, n needle.Spec,
 	form func(p needle.Prompt) (string, needle.Truth),
 ) step {
-	return step{arm: arm, at: at, tokens: n.Length, make: func(ctx context.Context, s salt) (query, error) {
-		p, err := r.rough.Build(ctx, r.spec(s, n))
-		if err != nil {
-			return query{}, err
-		}
-		return needleAsk(p, form), nil
-	}}
+	return step{
+		arm:    arm,
+		at:     at,
+		tokens: n.Length,
+		depth:  depthOf(n),
+		make: func(ctx context.Context, s salt) (query, error) {
+			p, err := r.rough.Build(ctx, r.spec(s, n))
+			if err != nil {
+				return query{}, err
+			}
+			return needleAsk(p, form), nil
+		},
+	}
+}
+
+// depthOf is where a spec's needle stands, 0 for the start.
+func depthOf(n needle.Spec) float64 {
+	switch n.Placement {
+	case needle.Tail:
+		return 1
+	case needle.JustInside:
+		return max(0, 1-float64(n.Window)/float64(max(n.Length, 1)))
+	}
+	return n.Depth
 }
 
 func needleAsk(p needle.Prompt, form func(p needle.Prompt) (string, needle.Truth)) query {
@@ -90,11 +107,17 @@ func (r *Runner) sized(arm string, at float64, tokens int, n needle.Spec) step {
 	if r.counter != "tokenize" {
 		return r.needleStep(arm, at, n, nil)
 	}
-	return step{arm: arm, at: at, tokens: tokens, make: func(ctx context.Context, s salt) (query, error) {
-		ps, err := r.rough.BuildExact(ctx, r.spec(s, n), tokens)
-		if err != nil {
-			return query{}, err
-		}
-		return needleAsk(ps[0], nil), nil
-	}}
+	return step{
+		arm:    arm,
+		at:     at,
+		tokens: tokens,
+		depth:  depthOf(n),
+		make: func(ctx context.Context, s salt) (query, error) {
+			ps, err := r.rough.BuildExact(ctx, r.spec(s, n), tokens)
+			if err != nil {
+				return query{}, err
+			}
+			return needleAsk(ps[0], nil), nil
+		},
+	}
 }

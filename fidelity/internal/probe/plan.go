@@ -114,7 +114,7 @@ func (r *Runner) probes() []probe {
 		distance(),
 		shift(), coldWarm(), fork(), turns(), flatten(), firstToken(), tools(), longAnswer(), logprobs(), ladder(),
 		sessions(), indexer(),
-		evictReturn(), aborts(), soak(),
+		evictReturn(), aborts(), soak(), alone(),
 	}
 	order := evidence.Order()
 	slices.SortStableFunc(all, func(a, b probe) int { return slices.Index(order, a.name) - slices.Index(order, b.name) })

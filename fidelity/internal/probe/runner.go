@@ -9,6 +9,8 @@ import (
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/fidelity/internal/ask"
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
+	"github.com/assay-suite/assay/fidelity/internal/totals"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 )
@@ -27,6 +29,8 @@ type Runner struct {
 	edge         int     // where the length sweep lost needles; 0: nowhere
 
 	mu       sync.Mutex
+	answers  []totals.Answer
+	logs     selfcheck.Logprobs
 	requests int
 	tokens   int
 }
@@ -132,6 +136,7 @@ func (t *task) take(ctx context.Context, units ...unit) ([][]Record, error) {
 		if rs != nil && units[i].settle != nil {
 			units[i].settle(rs)
 		}
+		t.tally(units[i], rs)
 		for _, v := range rs {
 			t.count(v)
 		}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/assay-suite/assay/fidelity/internal/ask"
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 )
@@ -48,16 +50,14 @@ func (r *Runner) step(ctx context.Context, u unit, i int) (Record, error) {
 		return v, nil
 	}
 	q.chat.Neutral = r.o.Survey.State("sampling-fields") == endpoint.Supported
-	a, err := r.send(ctx, q)
-	v.fill(a)
+	a, err := r.send(ctx, q, &v)
 	class := endpoint.ClassOf(a, err)
 	if q.leave != nil && err == nil {
 		class = endpoint.OK
 	}
 	if onlyReasoned(class, a) && !q.once && ctx.Err() == nil {
 		q.chat.MaxTokens = r.ask().Again(q.chat.MaxTokens, a)
-		a, err = r.send(ctx, q)
-		v.fill(a)
+		a, err = r.send(ctx, q, &v)
 		class = endpoint.ClassOf(a, err)
 	}
 	if r.o.Keep != nil && len(a.Exchange.Request) > 0 {
@@ -93,23 +93,33 @@ func (r *Runner) step(ctx context.Context, u unit, i int) (Record, error) {
 	return v, nil
 }
 
-func (r *Runner) send(ctx context.Context, q query) (endpoint.Answer, error) {
+// send sends a question and notes in its record what the wire said.
+func (r *Runner) send(ctx context.Context, q query, v *Record) (a endpoint.Answer, err error) {
 	r.mu.Lock()
 	r.requests++
+	v.Order = r.requests
 	r.mu.Unlock()
 	c := q.client
 	if c == nil {
 		c = r.o.Client
 	}
+	ctx, conn := ask.Traced(ctx)
 	switch {
 	case q.leave != nil:
-		return leaveStream(ctx, c, q.leave)
+		a, err = leaveStream(ctx, c, q.leave)
 	case q.raw != nil:
-		return c.Complete(ctx, *q.raw)
+		a, err = c.Complete(ctx, *q.raw)
 	case q.post != nil:
-		return postChat(ctx, c, q.post)
+		a, err = postChat(ctx, c, q.post)
+	default:
+		a, err = c.Chat(ctx, q.chat)
+		if logs := selfcheck.Of(a.Tokens); logs.Tokens > 0 {
+			v.Logs = &logs
+		}
 	}
-	return c.Chat(ctx, q.chat)
+	v.fill(a)
+	v.Conn = conn()
+	return a, err
 }
 
 // onlyReasoned says that reasoning took the whole budget. Reasoning that ended by itself is no such answer: what should

@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
 	"github.com/assay-suite/assay/internal/endpoint"
 )
 
@@ -20,7 +21,8 @@ type unit struct {
 type step struct {
 	arm    string // empty: counted in no arm
 	at     float64
-	tokens int // planned, prompt and answer
+	tokens int     // planned, prompt and answer
+	depth  float64 // of its needle; 0 for the start, and where it has none
 	make   func(ctx context.Context, s salt) (query, error)
 }
 
@@ -68,7 +70,11 @@ type Record struct {
 	Cached     int     `json:"cached"`
 	First      float64 `json:"first,omitempty"` // seconds to the first text, of a stream; else to the first byte
 	Tries      int     `json:"tries,omitempty"`
-	Error      string  `json:"error,omitempty"`
+	// log-probabilities of a greedy answer, against themselves
+	Logs  *selfcheck.Logprobs `json:"logs,omitempty"`
+	Order int                 `json:"order,omitempty"` // which request of this run
+	Conn  string              `json:"conn,omitempty"`  // its connection, by the client's address
+	Error string              `json:"error,omitempty"`
 }
 
 func (u unit) cost() Cost {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/assay-suite/assay/fidelity/internal/ask"
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 )
@@ -55,7 +56,10 @@ func (a *Asker) send(ctx context.Context, o *Observation, truth needle.Truth, bu
 		Messages: ask.User(o.Prompt),
 		Sampling: endpoint.Sampling{MaxTokens: budget, TopLogprobs: a.Flight.Logprobs(), Extra: a.extra(o.Cell)},
 	}
+	o.Order = int(a.sent.Add(1))
+	ctx, conn := ask.Traced(ctx)
 	ans, err := a.Client.Chat(ctx, req)
+	o.Conn = conn()
 	o.Err, o.Answer, o.Reasoning, o.Finish = err, ans.Text, ans.Reasoning, ans.Finish
 	o.Wire = string(endpoint.ClassOf(ans, err))
 	o.Tokens, o.Cached = ans.Usage.Prompt, ans.Usage.Cached
@@ -68,7 +72,7 @@ func (a *Asker) send(ctx context.Context, o *Observation, truth needle.Truth, bu
 		o.Err = errors.Join(o.Err, serr)
 	}
 	if err == nil {
-		o.Positions = positions(ans.Tokens, truth.Code)
+		o.Positions, o.Logs = positions(ans.Tokens, truth.Code), selfcheck.Of(ans.Tokens)
 		o.Formed = formed(ans.Text, truth.Code)
 	}
 	return needle.Classify(needle.Answer{Text: ans.Text, Reasoning: ans.Reasoning, Finish: ans.Finish, Err: err},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/assay-suite/assay/fidelity/internal/ask"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -27,6 +28,7 @@ type Asker struct {
 	Arm      string // before the names of stored requests; empty where there is one arm
 	Saw      func(Observation)
 
+	sent    atomic.Int64
 	builder needle.Builder
 	prompts *sync.Map // by cell ID, shared by the arms of a comparison, so that all send the same bytes; nil: not kept
 }

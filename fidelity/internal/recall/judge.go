@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/assay-suite/assay/fidelity/internal/totals"
 	"github.com/assay-suite/assay/internal/stat"
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -16,6 +17,8 @@ type Judgement struct {
 	Cache    CacheResult
 	Golden   *Comparison // nil without a golden
 	Controls Controls
+	Totals   totals.Result
+	Logprobs string   // why margins were not measured although the server gives log-probabilities; empty: they were
 	Errors   []string // cells whose request failed
 	Code     suite.Code
 	Verdict  string // text of the verdict line
@@ -36,6 +39,7 @@ type Context struct {
 func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 	var j Judgement
 	var err error
+	obs, j.Logprobs = checked(obs)
 	j.Hits, j.Of = Count(obs, func(o Observation) bool { return o.Cell.Family == Recall })
 	if j.Of > 0 {
 		if j.Interval, err = stat.Wilson(j.Hits, j.Of, 0.95); err != nil {
@@ -68,6 +72,9 @@ func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 		}
 		j.Golden = &c
 	}
+	if j.Totals, err = totals.Judge(Answers(obs, x.Golden), x.Golden != nil); err != nil {
+		return j, err
+	}
 	j.Code, j.Verdict = j.conclude()
 	return j, nil
 }
@@ -82,22 +89,42 @@ func (j *Judgement) conclude() (suite.Code, string) {
 	if j.Cache.Standing == Regressed {
 		return suite.Regression, "fault  " + j.Cache.Text
 	}
-	if g := j.Golden; g != nil && g.Overall != Absent {
+	judged := j.Golden != nil && j.Golden.Overall != Absent
+	switch {
+	case !judged && j.Controls.Standing == Regressed && !j.onlyDeclines():
+		return suite.Regression, "fault  " + j.Controls.Text
+	case j.Totals.Code == suite.Regression:
+		return suite.Regression, j.Totals.Text
+	}
+	if g := j.Golden; judged {
 		if g.Overall != Held || j.Cache.Standing == Inconclusive {
 			return suite.Inconclusive, "inconclusive  " + j.inconclusive()
 		}
+		if j.Totals.Code != suite.Pass {
+			return j.Totals.Code, "inconclusive  " + j.Totals.Text
+		}
+		if j.Logprobs != "" {
+			return suite.Inconclusive, "inconclusive  " + j.Logprobs
+		}
 		return suite.Pass, "no fault found"
 	}
-	switch j.Controls.Standing {
-	case Regressed:
-		return suite.Regression, "fault  " + j.Controls.Text
-	case Held:
-		if j.Cache.Standing == Inconclusive {
-			return suite.Inconclusive, "inconclusive  " + j.Cache.Text
-		}
-		return suite.Pass, "no fault found, no golden"
+	switch {
+	case j.Totals.Code != suite.Pass && j.Totals.All.Asked > 0:
+		return j.Totals.Code, "inconclusive  " + j.Totals.Text
+	case j.Controls.Standing != Held:
+		return suite.Inconclusive, "inconclusive  " + j.Controls.Text
+	case j.Cache.Standing == Inconclusive:
+		return suite.Inconclusive, "inconclusive  " + j.Cache.Text
+	case j.Logprobs != "":
+		return suite.Inconclusive, "inconclusive  " + j.Logprobs
 	}
-	return suite.Inconclusive, "inconclusive  " + j.Controls.Text
+	return suite.Pass, "no fault found, no golden"
+}
+
+// onlyDeclines says that recall is lost with length or distance and that a smooth decline explains it: neither a fault
+// nor a pass.
+func (j *Judgement) onlyDeclines() bool {
+	return j.Totals.Declines && j.Totals.Code == suite.Inconclusive && j.Controls.Where != "everywhere"
 }
 
 // regression puts lost recall first, as that is what a user feels.

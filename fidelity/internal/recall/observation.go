@@ -1,6 +1,9 @@
 package recall
 
 import (
+	"slices"
+
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
 	"github.com/assay-suite/assay/internal/endpoint"
 )
 
@@ -16,12 +19,15 @@ type Observation struct {
 	Answer    string
 	Reasoning string
 	Finish    string
-	Positions []Position // nil where the server gives no log-probabilities
+	Positions []Position         // nil where the server gives no log-probabilities
+	Logs      selfcheck.Logprobs // of the answer, against themselves
 	Prompt    string
 	PromptSHA string // see promptHash
 	Tokens    endpoint.Count
 	Cached    endpoint.Count
 	Seconds   float64
+	Order     int    // which question of the run, from 1; of a second attempt where there was one
+	Conn      string // its connection, by the client's address; empty: not known
 	Err       error
 	Stored    string // base name under requests/
 	Curl      string
@@ -50,4 +56,31 @@ func Count(obs []Observation, keep func(Observation) bool) (hits, of int) {
 		}
 	}
 	return hits, of
+}
+
+// checked holds the log-probabilities of all answers against themselves. Where they cannot be those of the answers it
+// takes the margins out and says why.
+func checked(obs []Observation) ([]Observation, string) {
+	var sum selfcheck.Logprobs
+	for _, o := range obs {
+		sum = sum.Plus(o.Logs)
+	}
+	found := sum.Finding()
+	if found == "" {
+		return obs, ""
+	}
+	out := slices.Clone(obs)
+	for i := range out {
+		out[i].Positions = nil
+	}
+	return out, found
+}
+
+// LogprobsOf is what is wrong with the log-probabilities of one arm of a comparison; empty where nothing is.
+func LogprobsOf(arm map[string]Observation) string {
+	var sum selfcheck.Logprobs
+	for _, o := range arm {
+		sum = sum.Plus(o.Logs)
+	}
+	return sum.Finding()
 }

@@ -33,7 +33,12 @@ func (jd Judgement) Gates() []Gate {
 		controls.Outcome = suite.Skip
 		controls.Text = "the golden decides; for information: " + controls.Text
 	}
-	return append(out, controls)
+	answers := map[suite.Code]suite.Outcome{
+		suite.Pass: suite.Passed, suite.Regression: suite.Failed, suite.Inconclusive: suite.Unmeasured,
+	}[jd.Totals.Code]
+	return append(out, controls, Gate{
+		"fidelity/gate/answers", "no more answers MUST be wrong than those of a sound model", answers, jd.Totals.All.String(),
+	})
 }
 
 // GateOutcome is a gate's answer as the outcome of a case.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/assay-suite/assay/fidelity/internal/ask"
 	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/totals"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/gate"
 	"github.com/assay-suite/assay/internal/needle"
@@ -48,9 +49,12 @@ type Compared struct {
 	Arms        map[string]map[string]recall.Observation // by arm and cell ID
 	Differences []string                                 // of the servers' fingerprints and settings
 	Notes       []string                                 // what limits the comparison
-	Code        suite.Code
-	Verdict     string
-	Report      report.Run
+	// why margins were not compared although there are log-probabilities; empty: they were
+	Logprobs string
+	Totals   map[string]totals.Result // of the first server and the second, by arm
+	Code     suite.Code
+	Verdict  string
+	Report   report.Run
 }
 
 // Run surveys both servers, asks the plan of all three arms cell by cell, and what the gate wants besides. Its error
@@ -248,6 +252,15 @@ func (c *Compared) decide(order []gate.Slot, margins bool, b recall.Budget) erro
 		return m
 	}
 	c.Order = order
+	c.Logprobs = ""
+	for _, arm := range []string{ArmNow, ArmBefore, ArmAgain} { // margins are paired: of all arms, or of none
+		if found := recall.LogprobsOf(c.Arms[arm]); found != "" {
+			c.Logprobs, margins = found, false
+			if arm != ArmNow {
+				c.Logprobs = "of the first server: " + found
+			}
+		}
+	}
 	c.Gate, err = gate.Compare(order, margins, gate.Arms{
 		Before: outcomes(ArmBefore),
 		Again:  outcomes(ArmAgain),

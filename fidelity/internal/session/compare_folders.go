@@ -63,7 +63,9 @@ func (f Folders) Run() (Compared, error) {
 		},
 		Plan: []string{fmt.Sprintf("%d gated cells that both folders hold; nothing is sent", len(out.Arms[ArmNow]))},
 	}
-	out.conclude()
+	if err := out.conclude(); err != nil {
+		return out, err
+	}
 	out.fill(func(s string) string { return s })
 	if f.Dir != "" {
 		out.Report.Report = f.Shown(f.Dir) + "/report.html"

@@ -2,11 +2,13 @@ package session
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/totals"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
@@ -65,8 +67,29 @@ func (v Versus) question(p recall.Plan) string {
 		2*c.Requests, thousands(2*c.Tokens), v.Before.Host(), c.Requests, thousands(c.Tokens), v.Now.Host())
 }
 
-// conclude turns the gate's answer into code and verdict.
-func (c *Compared) conclude() {
+// total judges how many answers of each server are wrong, whatever the other one does.
+func (c *Compared) total() error {
+	c.Totals = map[string]totals.Result{}
+	for _, arm := range []string{ArmBefore, ArmNow} {
+		var obs []recall.Observation
+		for _, id := range slices.Sorted(maps.Keys(c.Arms[arm])) {
+			obs = append(obs, c.Arms[arm][id])
+		}
+		r, err := totals.Judge(recall.Answers(obs, nil), true)
+		if err != nil {
+			return err
+		}
+		c.Totals[arm] = r
+	}
+	return nil
+}
+
+// conclude turns the gate's answer into code and verdict. A server that no comparison is needed to find at fault is no
+// pass because the other one is as bad.
+func (c *Compared) conclude() error {
+	if err := c.total(); err != nil {
+		return err
+	}
 	failed := map[string]int{}
 	for arm, obs := range c.Arms {
 		for _, o := range obs {
@@ -90,6 +113,13 @@ func (c *Compared) conclude() {
 		c.Code, c.Verdict = suite.Inconclusive, c.Gate.Sentence
 	case c.Gate.Overall == recall.Regressed:
 		c.Code, c.Verdict = suite.Regression, "REGRESSED  "+strings.Join(said, "; ")
+	case c.Totals[ArmNow].Code != suite.Pass && c.Gate.Overall == recall.Held:
+		c.Code, c.Verdict = c.Totals[ArmNow].Code, "no regression found, but on the second server: "+c.Totals[ArmNow].Text
+		if c.Totals[ArmBefore].Code == c.Code {
+			c.Verdict = "no regression found, but on both servers: " + c.Totals[ArmNow].Text
+		}
+	case c.Logprobs != "" && c.Gate.Overall == recall.Held:
+		c.Code, c.Verdict = suite.Inconclusive, "inconclusive  "+c.Logprobs
 	case c.Gate.Overall == recall.Held:
 		c.Code, c.Verdict = suite.Pass, "no regression found  "+c.Gate.Sentence
 	case c.Gate.Overall == recall.Absent:
@@ -97,6 +127,7 @@ func (c *Compared) conclude() {
 	default:
 		c.Code, c.Verdict = suite.Inconclusive, "inconclusive  "+strings.Join(said, "; ")
 	}
+	return nil
 }
 
 // facts are the lines below the head, in reading order.
@@ -111,11 +142,18 @@ func (c *Compared) facts() []report.Fact {
 	if len(c.Differences) > 0 {
 		server = serverText("before, and now", c.Differences)
 	}
-	out := []report.Fact{{Label: "gate", Text: strings.Join(lines, "\n")}}
+	out := []report.Fact{
+		{Label: "answers", Text: c.Totals[ArmNow].Lines()},
+		{Label: "before", Text: c.Totals[ArmBefore].Lines()},
+		{Label: "gate", Text: strings.Join(lines, "\n")},
+	}
 	if len(c.Arms[ArmAgain]) > 0 {
 		out = append(out, report.Fact{Label: "a/a", Text: "the first server against itself: " + c.Gate.Same[0].Sentence})
 	}
 	out = append(out, report.Fact{Label: "servers", Text: server})
+	if c.Logprobs != "" {
+		out = append(out, report.Fact{Label: "evidence", Text: c.Logprobs})
+	}
 	if len(c.Notes) > 0 {
 		out = append(out, report.Fact{Label: "notes", Text: strings.Join(c.Notes, "\n")})
 	}
@@ -185,7 +223,9 @@ func (c *Compared) cases() []report.Case {
 
 // finish prints, writes and records the verdict.
 func (v Versus) finish(out *Compared, began time.Time) error {
-	out.conclude()
+	if err := out.conclude(); err != nil {
+		return err
+	}
 	out.fill(v.Before.Redact)
 	out.Report.Elapsed = time.Since(began)
 	if v.Dir != "" {

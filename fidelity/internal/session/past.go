@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/fidelity/internal/selfcheck"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 	"github.com/assay-suite/assay/internal/suite"
@@ -34,25 +35,28 @@ type Settings struct {
 
 // answer is the detail of a cell's ledger line: what a continued run, a comparison or a diagnosis needs of it.
 type answer struct {
-	Repeat    int               `json:"repeat"` // of the plan, from 0
-	Arm       string            `json:"arm,omitempty"`
-	Class     string            `json:"class"`
-	Wire      string            `json:"wire,omitempty"`
-	Gate      string            `json:"gate,omitempty"` // gated family
-	Hit       bool              `json:"hit"`
-	Measured  bool              `json:"measured"`
-	Formed    bool              `json:"formed,omitempty"`
-	Prompt    string            `json:"prompt,omitempty"` // hash
-	Tokens    *int              `json:"tokens,omitempty"`
-	Cached    *int              `json:"cached,omitempty"`
-	Expected  string            `json:"expected,omitempty"`
-	Answer    string            `json:"answer,omitempty"`
-	Reasoning string            `json:"reasoning,omitempty"`
-	Finish    string            `json:"finish,omitempty"`
-	Positions []recall.Position `json:"positions,omitempty"`
-	Stored    string            `json:"stored,omitempty"`
-	Curl      string            `json:"curl,omitempty"`
-	Error     string            `json:"error,omitempty"`
+	Repeat    int                 `json:"repeat"` // of the plan, from 0
+	Arm       string              `json:"arm,omitempty"`
+	Class     string              `json:"class"`
+	Wire      string              `json:"wire,omitempty"`
+	Gate      string              `json:"gate,omitempty"` // gated family
+	Hit       bool                `json:"hit"`
+	Measured  bool                `json:"measured"`
+	Formed    bool                `json:"formed,omitempty"`
+	Prompt    string              `json:"prompt,omitempty"` // hash
+	Tokens    *int                `json:"tokens,omitempty"`
+	Cached    *int                `json:"cached,omitempty"`
+	Expected  string              `json:"expected,omitempty"`
+	Answer    string              `json:"answer,omitempty"`
+	Reasoning string              `json:"reasoning,omitempty"`
+	Finish    string              `json:"finish,omitempty"`
+	Order     int                 `json:"order,omitempty"` // which question of its run
+	Conn      string              `json:"conn,omitempty"`
+	Positions []recall.Position   `json:"positions,omitempty"`
+	Logs      *selfcheck.Logprobs `json:"logs,omitempty"` // of the answer, against themselves
+	Stored    string              `json:"stored,omitempty"`
+	Curl      string              `json:"curl,omitempty"`
+	Error     string              `json:"error,omitempty"`
 }
 
 // longestKept bounds an answer in the ledger, in bytes; the whole of it is in requests/.
@@ -63,8 +67,11 @@ func detailOf(o recall.Observation, repeat int, arm string, redact func(string) 
 		Repeat: repeat, Arm: arm, Class: o.Class, Wire: o.Wire, Gate: string(o.Cell.Gate), Hit: o.Hit, Measured: o.Measured,
 		Formed: o.Formed,
 		Prompt: o.PromptSHA, Expected: o.Expected, Answer: head(redact(o.Answer)), Reasoning: head(redact(o.Reasoning)),
-		Finish:    o.Finish,
+		Finish: o.Finish, Order: o.Order, Conn: o.Conn,
 		Positions: o.Positions, Stored: o.Stored, Curl: o.Curl,
+	}
+	if o.Logs.Tokens > 0 {
+		a.Logs = &o.Logs
 	}
 	if o.Tokens.Known {
 		a.Tokens = &o.Tokens.N
@@ -136,10 +143,14 @@ func (a answer) observation(r suite.Result) recall.Observation {
 	o := recall.Observation{
 		Class: a.Class, Wire: a.Wire, Hit: a.Hit, Measured: a.Measured, Formed: a.Formed, Expected: a.Expected,
 		Answer:    a.Answer,
-		Reasoning: a.Reasoning, Finish: a.Finish, Positions: a.Positions, PromptSHA: a.Prompt, Seconds: r.Seconds,
+		Reasoning: a.Reasoning, Finish: a.Finish, Order: a.Order, Conn: a.Conn, Positions: a.Positions,
+		PromptSHA: a.Prompt, Seconds: r.Seconds,
 		Stored: a.Stored, Curl: a.Curl,
 	}
 	o.Cell.ID = r.Case
+	if a.Logs != nil {
+		o.Logs = *a.Logs
+	}
 	if a.Tokens != nil {
 		o.Tokens = endpoint.Count{N: *a.Tokens, Known: true}
 	}

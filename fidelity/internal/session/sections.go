@@ -101,7 +101,15 @@ func (j Job) body(d *Done) {
 	if jd.Code != suite.Regression && jd.Window.Words != "" { // otherwise it is the diagnosis
 		window.Text += "\n" + jd.Window.Words
 	}
-	r.Facts = append(r.Facts, window, report.Fact{Label: "cache", Text: jd.Cache.Text})
+	if jd.Logprobs != "" {
+		r.Facts = append(r.Facts, report.Fact{Label: "evidence", Text: jd.Logprobs})
+	}
+	r.Facts = append(
+		r.Facts,
+		report.Fact{Label: "answers", Text: jd.Totals.Lines()},
+		window,
+		report.Fact{Label: "cache", Text: jd.Cache.Text},
+	)
 	r.Facts = append(r.Facts, j.goldenFacts(d, golden)...)
 	if jd.Code == suite.Regression && len(after) == 0 {
 		r.Facts = append(r.Facts, diagnosis(d, golden))
