@@ -35,12 +35,12 @@ func denseScenarios() []bench.Scenario {
 		{ID: "rows", Why: "no row, one, and the edges of a tile of 64", Shapes: sweep(24, 96, nil, 0, 1, 8, 32, 63, 64, 65)},
 		{
 			ID:     "columns",
-			Why:    "widths and depths that no tile divides",
+			Why:    "widths and depths that are not multiples of a tile",
 			Shapes: []bench.Shape{dims("m5-n129-k77", 5, 129, 77), dims("m3-n1-k1", 3, 1, 1), dims("m2-n260-k33", 2, 260, 33)},
 		},
 		{
 			ID:     "bias",
-			Why:    "sums of one sign in enough outputs to see a mean error far below a single one's bound",
+			Why:    "sums of one sign in enough outputs to see a mean error far below the bound of a single output",
 			Shapes: []bench.Shape{dims("m32-n24-k256", 32, 24, 256, "members", 16)},
 			Change: coherent,
 		},
@@ -57,7 +57,7 @@ func denseScenarios() []bench.Scenario {
 		},
 		{
 			ID:     "needles",
-			Why:    "one element a row: which weight was used can be read back",
+			Why:    "one nonzero element per row: which weight was used can be read back",
 			Shapes: sweep(40, 200, nil, 24),
 			Change: needles,
 		},
@@ -75,19 +75,19 @@ func denseScenarios() []bench.Scenario {
 		},
 		{
 			ID:     "nan",
-			Why:    "a row of zeros, and a NaN that one row alone may show",
+			Why:    "a row of zeros, and a NaN that must stay in its own row",
 			Shapes: sweep(9, 64, nil, 7),
 			Change: zeros,
 		},
 		{
 			ID:     "in-parts",
-			Why:    "a row's result is the same beside other rows",
+			Why:    "a row's result does not depend on the other rows of the batch",
 			Shapes: sweep(24, 160, nil, 13, 65),
 			Relate: inParts(rowsOfX, nil),
 		},
 		{
 			ID:     "rows-reversed",
-			Why:    "rows in another order give the same results in that order",
+			Why:    "permuted rows give permuted results",
 			Shapes: sweep(24, 160, nil, 40),
 			Relate: reversed(rowsOfX, nil),
 		},

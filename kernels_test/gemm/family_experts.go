@@ -30,7 +30,7 @@ var grouped = bench.Family{
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:     "groups",
-			Why:    "uneven groups, experts without rows in front, between and behind",
+			Why:    "uneven groups, with empty experts first, in the middle and last",
 			Shapes: []bench.Shape{experts(4, 9, 24, 160, 8), experts(5, 3, 16, 256, 1, "leading", 1), experts(1, 7, 16, 160, 4)},
 		},
 		{
@@ -49,14 +49,14 @@ var grouped = bench.Family{
 		{ID: "one-sign", Why: "sums of one sign", Shapes: []bench.Shape{experts(3, 4, 8, 1024, 4)}, Change: coherent},
 		{
 			ID:        "needles",
-			Why:       "one element a row: which expert, weight and scale were used can be read back",
+			Why:       "one nonzero element per row: which expert, weight and scale were used can be read back",
 			Shapes:    []bench.Shape{experts(3, 12, 136, 300, 4)},
 			Change:    needles,
 			Contracts: []string{"fp32"},
 		},
 		{
 			ID:        "renumbered",
-			Why:       "other numbers for the experts, their weights with them, change no row",
+			Why:       "renumbering the experts together with their weights changes no row",
 			Shapes:    []bench.Shape{experts(4, 6, 24, 160, 4), experts(3, 5, 130, 128, 2)},
 			Contracts: []string{"fp32"},
 			Relate:    renumbered(weightsOfGrouped...),
@@ -95,7 +95,7 @@ var groupedN = bench.Family{
 	Scenarios: append([]bench.Scenario{
 		{
 			ID:     "groups",
-			Why:    "uneven groups, experts without rows in front, between and behind",
+			Why:    "uneven groups, with empty experts first, in the middle and last",
 			Shapes: []bench.Shape{experts(4, 9, 24, 80, 8), experts(5, 3, 16, 64, 1, "leading", 1)},
 		},
 		{
@@ -107,14 +107,14 @@ var groupedN = bench.Family{
 		{ID: "full-tiles", Why: "N = 128 has no padding in its tiles", Shapes: []bench.Shape{experts(3, 3, 128, 64, 2)}},
 		{
 			ID:     "needles",
-			Why:    "one element a row: which expert, nibble and scale were used can be read back",
+			Why:    "one nonzero element per row: which expert, nibble and scale were used can be read back",
 			Shapes: []bench.Shape{experts(3, 12, 130, 80, 4)},
 			Change: needles,
 		},
 		{ID: "one-sign", Why: "sums of one sign", Shapes: []bench.Shape{experts(3, 4, 8, 512, 4)}, Change: coherent},
 		{
 			ID:     "renumbered",
-			Why:    "other numbers for the experts, their weights with them, change no row",
+			Why:    "renumbering the experts together with their weights changes no row",
 			Shapes: []bench.Shape{experts(4, 6, 24, 80, 4)},
 			Relate: renumbered("w", "w_scale", "alpha"),
 		},
@@ -143,7 +143,7 @@ var masked = bench.Family{
 		},
 		{
 			ID:  "buffers",
-			Why: "buffers at the edges of a tile of 64, experts without tokens in front and between",
+			Why: "buffers at the edges of a tile of 64, empty experts first and in the middle",
 			Shapes: []bench.Shape{
 				experts(3, 32, 12, 96, 1), experts(2, 63, 8, 96, 1), experts(3, 64, 8, 96, 1, "leading", 1),
 				experts(2, 65, 8, 96, 1),
@@ -154,7 +154,7 @@ var masked = bench.Family{
 		{ID: "one-sign", Why: "sums of one sign", Shapes: []bench.Shape{experts(3, 4, 8, 1024, 1)}, Change: coherent},
 		{
 			ID:        "needles",
-			Why:       "one element a row: which expert, weight and scale were used can be read back",
+			Why:       "one nonzero element per row: which expert, weight and scale were used can be read back",
 			Shapes:    []bench.Shape{experts(3, 12, 136, 300, 1)},
 			Change:    needles,
 			Contracts: []string{"fp32"},

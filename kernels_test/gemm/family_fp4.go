@@ -18,12 +18,12 @@ var mxfp4 = bench.Family{
 		},
 		{
 			ID:     "columns",
-			Why:    "N and K that no tile divides; the last block of x is short",
+			Why:    "N and K that are not multiples of a tile; the last block of x is partial",
 			Shapes: []bench.Shape{dims("m3-n129-k288", 3, 129, 288), dims("m2-n257-k32", 2, 257, 32)},
 		},
 		{
 			ID:     "needles",
-			Why:    "one element a row: which nibble and scale were used can be read back",
+			Why:    "one nonzero element per row: which nibble and scale were used can be read back",
 			Shapes: sweep(40, 320, nil, 24),
 			Change: needles,
 		},
@@ -36,14 +36,14 @@ var mxfp4 = bench.Family{
 		},
 		{
 			ID:        "nan",
-			Why:       "a row of zeros, and a NaN that one row alone may show",
+			Why:       "a row of zeros, and a NaN that must stay in its own row",
 			Shapes:    sweep(9, 160, nil, 7),
 			Change:    zeros,
 			Contracts: []string{"fp32"},
 		},
 		{
 			ID:        "in-parts",
-			Why:       "a row's result is the same beside other rows",
+			Why:       "a row's result does not depend on the other rows of the batch",
 			Shapes:    sweep(24, 160, nil, 13),
 			Relate:    inParts(rowsOfScaled, nil),
 			Contracts: []string{"fp32"},
@@ -74,7 +74,7 @@ var nvfp4 = bench.Family{
 		{
 			ID:      "one-row",
 			Phase:   "decode",
-			Why:     "one row: 127 rows of scales in its tile are nobody's, and any NaN there is 0x7f",
+			Why:     "one row: 127 rows of scales in its tile are padding, and any NaN there is 0x7f",
 			Catches: []string{"Q1 vllm-project/vllm#38148", "Q1 flashinfer-ai/flashinfer#2861", "Q2 vllm-project/vllm#45739"},
 			Shapes:  sweep(24, 64, nil, 1),
 		},
@@ -103,7 +103,7 @@ var nvfp4 = bench.Family{
 		{
 			ID:     "needles",
 			Phase:  "prefill",
-			Why:    "one element a row: which nibble and scale were used can be read back",
+			Why:    "one nonzero element per row: which nibble and scale were used can be read back",
 			Shapes: sweep(130, 80, nil, 12),
 			Change: needles,
 		},
@@ -111,14 +111,14 @@ var nvfp4 = bench.Family{
 		{
 			ID:     "in-parts",
 			Phase:  "prefill",
-			Why:    "a row's result is the same beside other rows",
+			Why:    "a row's result does not depend on the other rows of the batch",
 			Shapes: sweep(24, 80, nil, 13),
 			Relate: inParts(rowsOfX, []string{"x_scale"}),
 		},
 		{
 			ID:     "rows-reversed",
 			Phase:  "prefill",
-			Why:    "rows in another order give the same results in that order",
+			Why:    "permuted rows give permuted results",
 			Shapes: sweep(24, 80, nil, 35),
 			Relate: reversed(rowsOfX, []string{"x_scale"}),
 		},

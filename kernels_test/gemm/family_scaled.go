@@ -73,7 +73,7 @@ var block = bench.Family{
 		},
 		{
 			ID:        "needles",
-			Why:       "one element a row, next to the edges of blocks: which weight and scale were used can be read back",
+			Why:       "one nonzero element per row, at the edges of blocks: which weight and scale were used can be read back",
 			Shapes:    sweep(140, 300, nil, 24),
 			Change:    needles,
 			Contracts: []string{"fp32"},
@@ -87,7 +87,7 @@ var block = bench.Family{
 		{ID: "small", Why: "subnormal elements", Shapes: sweep(16, 256, nil, 8), Change: subnormal},
 		{
 			ID:     "nan",
-			Why:    "a row of zeros, and a NaN that one row alone may show",
+			Why:    "a row of zeros, and a NaN that must stay in its own row",
 			Shapes: sweep(9, 140, nil, 7),
 			Change: zeros,
 		},
@@ -109,14 +109,14 @@ var block = bench.Family{
 		},
 		{
 			ID:        "in-parts",
-			Why:       "a row's result is the same beside other rows",
+			Why:       "a row's result does not depend on the other rows of the batch",
 			Shapes:    sweep(24, 160, nil, 13, 65),
 			Contracts: []string{"fp32"},
 			Relate:    inParts(rowsOfScaled, nil),
 		},
 		{
 			ID:        "rows-reversed",
-			Why:       "rows in another order give the same results in that order",
+			Why:       "permuted rows give permuted results",
 			Shapes:    sweep(24, 160, nil, 40),
 			Contracts: []string{"fp32"},
 			Relate:    reversed(rowsOfScaled, nil),
@@ -167,7 +167,7 @@ var batched = bench.Family{
 		},
 		{
 			ID:     "needles",
-			Why:    "one element a row: which scale was used can be read back",
+			Why:    "one nonzero element per row: which scale was used can be read back",
 			Shapes: batches(2, 130, 160, 12),
 			Change: needles,
 		},
@@ -178,7 +178,7 @@ var batched = bench.Family{
 			Shapes: append(batches(3, 12, 128, 1), batches(2, 12, 160, 65)...),
 			Relate: alone("x", "x_scale", "w", "w_scale"),
 		},
-		{ID: "nan", Why: "a NaN that one row alone may show", Shapes: batches(2, 9, 64, 4), Change: zeros},
+		{ID: "nan", Why: "a NaN that must stay in its own row", Shapes: batches(2, 9, 64, 4), Change: zeros},
 	}, strided(dims("b2-m3-n20-k160", 3, 20, 160, "b", 2), nil, map[string]bench.Layout{
 		"x": {Lead: 3, Gap: 40, Inner: 7, Tail: 200}, "w": {Lead: 5, Gap: 16, Inner: 3, Tail: 130}, "x_scale": {
 			Lead: 16,

@@ -15,8 +15,8 @@ func raggedFamily() bench.Family {
 func pagedFamily() bench.Family {
 	return bench.Family{
 		Op: "indexer_logits_paged", Slug: "indexer-logits-paged",
-		Claim: "logits over paged keys MUST be those over the same keys in a row, whatever pages they lie on, and MUST NOT " +
-			"depend on what lies beyond a context",
+		Claim: "logits over paged keys MUST be those over the same contiguous keys, whatever pages hold them, and MUST NOT " +
+			"depend on anything beyond a context",
 		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Scenarios: pagedScenarios(),
 		Twins: pagedTwins(),
 	}

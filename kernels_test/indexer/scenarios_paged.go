@@ -210,7 +210,7 @@ func pagedScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "unclean",
-			Why:       "keys beyond a context may be left as they are",
+			Why:       "logits beyond a context may be left unwritten",
 			Phase:     "decode",
 			Contracts: roughly,
 			Shapes:    each("nano", 8, 1, 2, 20, 3),
@@ -296,7 +296,7 @@ func pagedScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "bitwise",
-			Why:       "three runs give equal bits",
+			Why:       "three runs are bit-identical",
 			Phase:     "decode",
 			Contracts: []string{"fp32-bitwise"},
 			Shapes:    each("mid", 8, 1, 2, 20, 3),

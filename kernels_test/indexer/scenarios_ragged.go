@@ -38,7 +38,7 @@ func raggedScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "unclean",
-			Why:       "what a query does not see may be left as it is",
+			Why:       "keys not visible to a query may be left unwritten",
 			Phase:     "prefill",
 			Contracts: roughly,
 			Shapes:    two("nano", 4, 5, 40, 9),
@@ -138,7 +138,7 @@ func raggedScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "bitwise",
-			Why:       "three runs give equal bits",
+			Why:       "three runs are bit-identical",
 			Phase:     "prefill",
 			Contracts: []string{"fp32-bitwise"},
 			Shapes:    two("mid", 4, 3, 40, 3),
@@ -156,7 +156,7 @@ func raggedScenarios() []bench.Scenario {
 			},
 		},
 		{
-			ID: "padded-scales", Why: "scales behind other memory", Phase: "prefill", Contracts: fp8Only,
+			ID: "padded-scales", Why: "scales at an offset in a larger buffer", Phase: "prefill", Contracts: fp8Only,
 			Shapes: two("nano", 4, 5, 40, 3)[:1],
 			Layout: map[string]bench.Layout{"ks": {Lead: 7, Tail: 5}}, Relate: unpadded,
 		},

@@ -125,7 +125,7 @@ func storeScenarios() []bench.Scenario {
 		},
 		{
 			ID:     "padded-bias",
-			Why:    "the bias behind other memory",
+			Why:    "the bias at an offset in a larger buffer",
 			Shapes: ways(4, 4, 30, 4, "v32"),
 			Layout: map[string]bench.Layout{"norm_bias": {Lead: 5, Tail: 6}},
 		},

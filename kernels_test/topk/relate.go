@@ -13,7 +13,7 @@ func relateScenarios(paged bool) []bench.Scenario {
 	scenarios := []bench.Scenario{
 		{
 			ID:     "alone",
-			Why:    "every query alone gives what it gives in a batch",
+			Why:    "every query alone gives its result in the batch",
 			Shapes: nano(9),
 			Change: distinct,
 			Relate: relateRows(func(_ bench.Gen, rows int) [][]int { return bench.Alone(rows) }),

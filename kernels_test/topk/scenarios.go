@@ -315,7 +315,7 @@ func lengthScenarios(few bool) []bench.Scenario {
 		},
 		{
 			ID:        "no-key",
-			Why:       "queries that see nothing, alone and beside others",
+			Why:       "queries that see no key, alone and in a batch",
 			Contracts: open,
 			Shapes:    nano(1, 6),
 			Change:    edit(lengths(func(g gen, t int) int { return t % 2 * g.width })),
@@ -331,11 +331,11 @@ func lengthScenarios(few bool) []bench.Scenario {
 		{ID: "k-1", Why: "the single best key", Contracts: stable, Shapes: shapes("k1", 1, 70, 4, 5)},
 		{
 			ID:        "k-1024",
-			Why:       "the slots of DeepSeek-V4-Pro, which not every kernel has",
+			Why:       "top-k of DeepSeek-V4-Pro, which not every kernel supports",
 			Contracts: open,
 			Shapes:    shapes("pro", 1024, 2600, 64, 4),
 		},
-		{ID: "k-odd", Why: "slots that no vector divides", Contracts: stable, Shapes: shapes("k77", 77, 301, 32, 5)},
+		{ID: "k-odd", Why: "top_k is odd", Contracts: stable, Shapes: shapes("k77", 77, 301, 32, 5)},
 		{
 			ID:        "padded-scores",
 			Why:       "rows of scores sliced out of a wider buffer",
