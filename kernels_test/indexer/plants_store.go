@@ -43,7 +43,7 @@ func storePlants() []bench.Plant {
 				}
 			}),
 		plant("key-rope-missing", "keys are not rotated", "rotation left to the query side", "pairing", func(s *keyStore) {
-			s.turn = func(int, float32) (sin, cos float32) { return 0, 1 }
+			s.freqs = func([]float32) []float32 { return nil }
 		}),
 		plant("key-position-off", "positions are one too high", "the block's last token, or an offset", "pairing",
 			func(s *keyStore) {

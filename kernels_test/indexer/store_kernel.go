@@ -18,6 +18,7 @@ type keyStore struct {
 	gain  func(v, root, w float32) float32
 	bias  func(v, b float32) float32
 
+	freqs    func(inv []float32) []float32 // of the pairs that are rotated
 	turn     func(position int, freq float32) (sin, cos float32)
 	pair     func(leading, interleaved bool, dim, pairs, i int) (m, n int) // channels of pair i
 	walsh    func(sum bench.Summing, y []float32) []float32                // the transform without its factor
@@ -48,6 +49,7 @@ func correctStore(contract string, changes ...func(s *keyStore)) keyStore {
 		eps:      same,
 		gain:     func(v, root, w float32) float32 { return float32(v*root) * w },
 		bias:     func(v, b float32) float32 { return v + b },
+		freqs:    func(inv []float32) []float32 { return inv },
 		turn:     turn,
 		pair:     pair,
 		walsh:    butterflies,
@@ -108,7 +110,7 @@ func (s keyStore) key(a bench.Args, y []float32, position int) []float32 {
 		y = s.norm(a, y)
 		s.round(y)
 	}
-	if f := bench.Float32s(a.In("inv_freq").Data); len(f) > 0 {
+	if f := s.freqs(bench.Float32s(a.In("inv_freq").Data)); len(f) > 0 {
 		for i, freq := range f {
 			m, n := s.pair(a.Flag("rope_leading"), a.Flag("rope_interleaved"), len(y), len(f), i)
 			sin, cos := s.turn(position, freq)
