@@ -125,9 +125,7 @@ func lookPlants() []bench.Plant {
 			}),
 		faulty(carried, "blocks-of-the-chunk", "chunk-state", "as many blocks are emitted as the new tokens fill, whatever "+
 			"the state holds of an unfinished block", "ml-explore/mlx-lm#1189", func(k *kernel) {
-			k.emits = func(t tokens, ratio int) (int, int) {
-				return t.start / ratio, t.start/ratio + (t.end-t.start)/ratio
-			}
+			k.emits = func(t tokens, ratio int) (int, int) { return t.start / ratio, t.start/ratio + (t.end-t.start)/ratio }
 		}),
 		looking(carried, "overlap-lost-between-chunks", "chunk-state",
 			"the first block that a chunk completes never pools the previous block",

@@ -17,26 +17,16 @@ func biasPlants() []bench.Plant {
 	}
 	return []bench.Plant{
 		at(both, "bias-one-late", "layout", "each token has the bias of the position after it", "positions counted from 1",
-			func(p, _, r int) int {
-				return (p + 1) % r
-			}),
+			func(p, _, r int) int { return (p + 1) % r }),
 		at(both, "bias-reversed", "layout", "the bias runs backwards in the block",
-			"distance to the end of the block taken for position", func(p, _, r int) int {
-				return r - 1 - p%r
-			}),
+			"distance to the end of the block taken for position", func(p, _, r int) int { return r - 1 - p%r }),
 		at(both, "bias-of-row-0", "layout", "every token has the bias of the first position", "row index dropped",
-			func(_, _, _ int) int {
-				return 0
-			}),
+			func(_, _, _ int) int { return 0 }),
 		at(carried, "bias-from-chunk-start", "chunk-state", "positions of the bias count from the first new token",
-			"chunk-local positions", func(p, start, r int) int {
-				return (p - start) % r
-			}),
+			"chunk-local positions", func(p, start, r int) int { return (p - start) % r }),
 		with("bias-missing", "gates have no position bias", "bias not loaded", func(g, _ float32) float32 { return g }),
 		with("bias-twice", "the position bias is added twice", "added by the projection and by the kernel",
-			func(g, b float32) float32 {
-				return g + b + b
-			}),
+			func(g, b float32) float32 { return g + b + b }),
 		with("bias-subtracted", "the position bias is subtracted", "sign", func(g, b float32) float32 { return g - b }),
 		with("bias-in-bf16", "gate and bias are added in bf16", "parameters cast on loading", func(g, b float32) float32 {
 			return bench.AsBF16(g + b)
@@ -114,30 +104,22 @@ func softmaxPlants() []bench.Plant {
 				return (a*x + b*y) / (x + y)
 			}),
 		pooled("not-divided", "scale", "weights are not normalised", "division left to the norm after it",
-			func(g, v []float32) float32 {
-				return bench.DotSequential(weights(g, exp32), v)
-			}),
+			func(g, v []float32) float32 { return bench.DotSequential(weights(g, exp32), v) }),
 		pooled("base-2-gates", "log-base", "weights are powers of 2 of the gates without log2 e", "exp2 for exp",
 			normaliseLast(bench.Sequential, func(x float32) float32 {
 				return float32(math.Exp2(float64(x)))
 			})),
 		pooled("mean-in-place-of-softmax", "gate", "a block is the mean of its tokens", "average pooling",
-			func(g, v []float32) float32 {
-				return bench.Sequential(v) / float32(len(g))
-			}),
+			func(g, v []float32) float32 { return bench.Sequential(v) / float32(len(g)) }),
 		pooled("sigmoid-weights", "gate", "weights are normalised sigmoids of the gates", "gate taken for a logistic one",
 			func(g, v []float32) float32 {
 				w := each(func(x float32) float32 { return 1 / (1 + exp32(-x)) }, g)
 				return bench.DotSequential(w, v) / bench.Sequential(w)
 			}),
 		pooled("values-in-bf16", "accumulation", "values are rounded to bf16", "a bf16 projection declared fp32",
-			func(g, v []float32) float32 {
-				return plain(g, each(bench.AsBF16, v))
-			}),
+			func(g, v []float32) float32 { return plain(g, each(bench.AsBF16, v)) }),
 		pooled("gates-in-bf16", "accumulation", "biased gates are rounded to bf16", "a bf16 state declared fp32",
-			func(g, v []float32) float32 {
-				return plain(each(bench.AsBF16, g), v)
-			}),
+			func(g, v []float32) float32 { return plain(each(bench.AsBF16, g), v) }),
 		pooled("weights-in-bf16", "accumulation", "weights are rounded to bf16 before the sum", "tensor-core pooling",
 			func(g, v []float32) float32 {
 				return normaliseLast(bench.Sequential, func(x float32) float32 { return bench.AsBF16(exp32(x)) })(g, v)

@@ -1,64 +1,13 @@
 package dense
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-type change = func(g bench.Gen, p *bench.Problem) error
-
-// set changes attributes.
-func set(attrs bench.Attrs) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		maps.Copy(p.Attrs, attrs)
-		return nil
-	}
-}
-
-// without takes operands and outputs away.
-func without(names ...string) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		for _, name := range names {
-			delete(p.Operands, name)
-			delete(p.Outputs, name)
-			delete(p.Unread, name)
-		}
-		return nil
-	}
-}
-
-// all applies changes in a row.
-func all(changes ...change) change {
-	return func(g bench.Gen, p *bench.Problem) error {
-		for _, c := range changes {
-			if err := c(g, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// each applies f to the elements of operands, those that the problem has.
-func each(f func(i int, v float64) float64, names ...string) change {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		for _, name := range names {
-			if _, ok := p.Operands[name]; ok {
-				p.Change(name, f)
-			}
-		}
-		return nil
-	}
-}
-
-func times(f float64, names ...string) change {
-	return each(func(_ int, v float64) float64 { return f * v }, names...)
-}
-
 // everyRequest gives each request its own values by key, in all channels of v: f(request, key).
-func everyRequest(f func(g bench.Gen, b, j int) float64) change {
+func everyRequest(f func(g bench.Gen, b, j int) float64) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		lens := lengths(*p)
 		for b, n := range lens {
@@ -98,14 +47,14 @@ func everyRequest(f func(g bench.Gen, b, j int) float64) change {
 
 // indexCoded: uniform scores (q = 0) over values that encode the key, so that a result says which keys were in the
 // mean.
-func indexCoded() change {
-	return all(times(0, "q", "q_nope", "q_pe"), everyRequest(func(_ bench.Gen, b, j int) float64 {
+func indexCoded() bench.Change {
+	return bench.All(bench.Times(0, "q", "q_nope", "q_pe"), everyRequest(func(_ bench.Gen, b, j int) float64 {
 		return float64((j*37+b*11)%64) / 8
 	}))
 }
 
 // needles: one value in a row of small ones, at the places where masks, pages and tiles end.
-func needles(at ...int) change {
+func needles(at ...int) bench.Change {
 	return everyRequest(func(g bench.Gen, _, j int) float64 {
 		if slices.Contains(at, j) {
 			return 6 + float64(j%5)

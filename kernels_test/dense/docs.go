@@ -2,23 +2,23 @@ package dense
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 
-// Words that several operators share.
+// Texts that several operators share.
 const (
-	causalWord = "on: query i of a request with n queries and L keys stands at position p = L-n+i (bottom right) and " +
-		"sees keys j <= p; off: it sees all L keys, the window aside"
-	windowLeft = "keys to the left of the query's own that it sees: j >= p - window_left, so window_left+1 keys with " +
-		"its own; -1 is no limit. It holds with causal off, too"
-	windowRight = "keys to the right: j <= p + window_right; -1 is no limit"
-	splitsWord  = "how many contiguous parts of the keys a split-K kernel should use and merge; a hint that changes no " +
-		"result"
+	causalWord = "on: query i of a request with n queries and L keys is at position p = L-n+i (bottom-right aligned) " +
+		"and attends to keys j <= p; off: to all L keys that the window allows"
+	windowLeft = "limit on keys before the query's own: j >= p - window_left, so window_left+1 keys with its own; -1 is " +
+		"no limit. Applies with causal off, too"
+	windowRight = "limit on keys after it: j <= p + window_right; -1 is no limit"
+	splitsWord  = "number of contiguous key ranges that a split-K kernel should compute and merge; a hint that changes " +
+		"no result"
 	baseWord = "e: lse is ln(sum e^z); 2: it is log2 of the same sum"
-	pageWord = "tokens a page; token j of request b is row j mod page_size of page page_table[b, j div page_size]"
+	pageWord = "tokens per page; token j of request b is row j mod page_size of page page_table[b, j div page_size]"
 	indptr   = "queries of request b are rows qo_indptr[b] to qo_indptr[b+1]-1 of q; qo_indptr[0] = 0; a request may " +
 		"have none"
-	padding   = "; rows from qo_indptr[B] on are padding that is not read and whose results are not judged"
-	seqLens   = "keys L of request b, those of its queries included; 0 is allowed"
+	padding   = "; rows from qo_indptr[B] on are padding: they are not read and their results are not judged"
+	seqLens   = "number of keys L of request b, including those of its queries; may be 0"
 	tableWord = "physical pages of request b in order; entries from ceil(seq_lens[b]/page_size) on are not read"
-	beyond    = "; rows from a sequence's length on, and pages that no table names, are not read"
+	beyond    = "; rows from a sequence's length on, and pages that no table refers to, are not read"
 )
 
 var gqaDoc = bench.Doc{
@@ -29,7 +29,7 @@ var gqaDoc = bench.Doc{
 			Name:    "q",
 			DType:   "BF16; F32 under fp32",
 			Shape:   "[T, H, D]",
-			Meaning: "queries of all requests, one after the other" + padding,
+			Meaning: "queries of all requests, concatenated" + padding,
 		},
 		{Name: "qo_indptr", DType: "I32", Shape: "[B+1]", Meaning: indptr},
 		{
@@ -54,15 +54,15 @@ var gqaDoc = bench.Doc{
 			Name:  "sink",
 			DType: "F32",
 			Shape: "[H]",
-			Meaning: "optional logit of head h that enters the softmax's denominator and nothing else; it is not scaled and " +
-				"no part of lse",
+			Meaning: "optional logit of head h that is added to the softmax's denominator only; it is not scaled and not part " +
+				"of lse",
 		},
 		{
 			Name:  "workspace",
 			DType: "F32",
 			Shape: "[T, H, DV+1]",
-			Meaning: "optional: what earlier calls left in the scratch for partial states (o, then lse); it belongs to " +
-				"nobody, no result may depend on it, and it is not to be changed (work on a copy)",
+			Meaning: "optional: stale contents of the scratch buffer for partial states (o, then lse) from earlier calls; no " +
+				"result may depend on it, and it must not be modified (work on a copy)",
 		},
 	},
 	Outputs: []bench.TensorDoc{
@@ -70,22 +70,21 @@ var gqaDoc = bench.Doc{
 			Name:    "o",
 			DType:   "BF16; F32 under fp32",
 			Shape:   "[T, H, DV]",
-			Meaning: "0 for a query that sees no key, whatever the sink",
+			Meaning: "0 for a query without visible keys, with or without a sink",
 		},
 		{
 			Name:  "lse",
 			DType: "F32",
 			Shape: "[T, H]",
-			Meaning: "where asked for: log-sum-exp of z over the visible keys, the sink left out; -inf for a query that sees " +
-				"no key",
+			Meaning: "if requested: log-sum-exp of z over the visible keys, without the sink; -inf for a query without " +
+				"visible keys",
 		},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "softmax_scale", Meaning: "factor of the scores"},
+		{Name: "softmax_scale", Meaning: "multiplies the scores"},
 		{
-			Name: "k_scale",
-			Meaning: "an element of an F8_E4M3 k or k_cache stands for itself times this; with another dtype it is to be " +
-				"ignored",
+			Name:    "k_scale",
+			Meaning: "dequantisation scale of an F8_E4M3 k or k_cache; must be ignored for other dtypes",
 		},
 		{Name: "v_scale", Meaning: "the same for v and v_cache"},
 		{Name: "causal", Meaning: causalWord},
@@ -105,7 +104,7 @@ var mlaDoc = bench.Doc{
 			Name:    "q_nope",
 			DType:   "BF16; F32 under fp32",
 			Shape:   "[T, H, R]",
-			Meaning: "queries with the key up-projection applied, of all requests one after the other" + padding,
+			Meaning: "queries with the key up-projection applied, of all requests, concatenated" + padding,
 		},
 		{Name: "q_pe", DType: "as q_nope", Shape: "[T, H, E]", Meaning: "rotated part of the queries"},
 		{Name: "qo_indptr", DType: "I32", Shape: "[B+1]", Meaning: indptr},
@@ -124,20 +123,20 @@ var mlaDoc = bench.Doc{
 			Name:    "o",
 			DType:   "BF16; F32 under fp32",
 			Shape:   "[T, H, R]",
-			Meaning: "in the latent space, before the value up-projection; 0 for a query that sees no key",
+			Meaning: "in the latent space, before the value up-projection; 0 for a query without visible keys",
 		},
 		{
 			Name:    "lse",
 			DType:   "F32",
 			Shape:   "[T, H]",
-			Meaning: "where asked for: log-sum-exp of z; -inf for a query that sees no key",
+			Meaning: "if requested: log-sum-exp of z; -inf for a query without visible keys",
 		},
 	},
 	Attrs: []bench.AttrDoc{
 		{
 			Name: "qk_nope_head_dim",
-			Meaning: "N, channels of a head's key before absorption (128 in V3.2), which the softmax scale is made of: s = (N " +
-				"+ E)^-1/2 · m^2",
+			Meaning: "N, channels of a head's key before absorption (128 in V3.2), for the softmax scale: s = (N + E)^-1/2 · " +
+				"m^2",
 		},
 		{
 			Name:    "rope_factor",
@@ -146,8 +145,8 @@ var mlaDoc = bench.Doc{
 		{Name: "mscale", Meaning: "see rope_factor"},
 		{
 			Name: "k_scale",
-			Meaning: "an element of F8_E4M3 caches (latent and rotated part alike, the latent as value too) stands for itself " +
-				"times this; with another dtype it is to be ignored",
+			Meaning: "dequantisation scale of F8_E4M3 caches (latent and rotated part, and the latent as value); must be " +
+				"ignored for other dtypes",
 		},
 		{Name: "causal", Meaning: causalWord},
 		{Name: "page_size", Meaning: pageWord},
@@ -158,9 +157,9 @@ var mlaDoc = bench.Doc{
 
 var kvWriteDoc = bench.Doc{
 	Summary: "stores keys and values of new tokens in the slots of a paged cache: fp8 caches hold round_e4m3(x / " +
-		"scale), to nearest even, saturating at ±448. The quotient is one in fp32, by a division or by a product with " +
-		"fp32(1 / scale): where the two round to different codes either is right; where scale is a power of two they are " +
-		"one, and ties go to even",
+		"scale), to nearest even, saturating at ±448. The quotient is computed in fp32, as a division or as a product " +
+		"with fp32(1 / scale): where the two round to different codes either is accepted; where scale is a power of two " +
+		"they agree, and ties go to even",
 	Operands: []bench.TensorDoc{
 		{Name: "k", DType: "BF16; F32 under fp32", Shape: "[T, G, D]", Meaning: "keys of the new tokens"},
 		{Name: "v", DType: "as k", Shape: "[T, G, DV]", Meaning: "values"},
@@ -175,9 +174,9 @@ var kvWriteDoc = bench.Doc{
 			Name:  "full_to_swa",
 			DType: "I32",
 			Shape: "[N]",
-			Meaning: "optional: the layer's cache is the sliding-window pool, and slot_mapping counts slots of the full pool, " +
-				"which has N: the token goes to slot full_to_swa[slot_mapping[t]], and is not stored where that is -1; entries " +
-				"that no token names are not read",
+			Meaning: "optional: the layer's cache is the sliding-window pool and slot_mapping refers to the full pool of N " +
+				"slots: token t is stored in slot full_to_swa[slot_mapping[t]], or not at all where that is -1; entries that " +
+				"no token refers to are not read",
 		},
 	},
 	Outputs: []bench.TensorDoc{
@@ -185,23 +184,24 @@ var kvWriteDoc = bench.Doc{
 			Name:    "k_cache",
 			DType:   "BF16; F32 under fp32; F8_E4M3 under fp8-kv",
 			Shape:   "[P, page_size, G, D]",
-			Meaning: "the cache; every slot that no token goes to keeps its prefill",
+			Meaning: "the cache; slots that no token is stored in keep their prefill",
 		},
 		{Name: "v_cache", DType: "as k_cache", Shape: "[P, page_size, G, DV]", Meaning: "the same for values"},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "page_size", Meaning: "tokens a page"},
+		{Name: "page_size", Meaning: "tokens per page"},
 		{
 			Name: "k_scale",
-			Meaning: "divisor of keys in an F8_E4M3 cache, applied in fp32, as a divisor or by its reciprocal; to be ignored " +
-				"for other dtypes",
+			Meaning: "quantisation scale of keys in an F8_E4M3 cache, applied in fp32 as a divisor or as its reciprocal; must " +
+				"be ignored for other dtypes",
 		},
 		{Name: "v_scale", Meaning: "the same for values"},
 	},
 }
 
 var pageTableDoc = bench.Doc{
-	Summary: "turns the token-granular slots of requests into what paged attention and the cache write take",
+	Summary: "converts the token-granular slots of requests into the page table and slot mapping that paged attention " +
+		"and the cache write take",
 	Operands: []bench.TensorDoc{
 		{
 			Name:  "req_to_token",
@@ -209,10 +209,10 @@ var pageTableDoc = bench.Doc{
 			Shape: "[R, M]",
 			Meaning: "slot of token j of the request in row r; pages are whole: slots of tokens i·page_size to " +
 				"(i+1)·page_size-1 are consecutive, and the first is a multiple of page_size; entries beyond a length, and rows " +
-				"that no request has, are not read",
+				"of no request, are not read",
 		},
 		{Name: "req_pool_indices", DType: "I32", Shape: "[B]", Meaning: "row of request b"},
-		{Name: "seq_lens", DType: "I32", Shape: "[B]", Meaning: "tokens L of request b, the new ones included"},
+		{Name: "seq_lens", DType: "I32", Shape: "[B]", Meaning: "number of tokens L of request b, including the new ones"},
 		{
 			Name:    "qo_indptr",
 			DType:   "I32",
@@ -238,21 +238,21 @@ var pageTableDoc = bench.Doc{
 			Name:  "slot_mapping",
 			DType: "I32",
 			Shape: "[T]",
-			Meaning: "slots of the new tokens, request by request; with window_size w > 0 -1 for those that have left the " +
-				"window of the last: positions below L-w",
+			Meaning: "slots of the new tokens, request by request; with window_size w > 0, -1 for positions below L-w: they " +
+				"have left the window of the last token",
 		},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "page_size", Meaning: "tokens a page"},
+		{Name: "page_size", Meaning: "tokens per page"},
 		{
 			Name:    "window_size",
-			Meaning: "keys that a query of a sliding-window layer sees, its own included; 0 for a full layer",
+			Meaning: "keys that a query of a sliding-window layer attends to, including its own; 0 for full attention",
 		},
 	},
 }
 
 var windowMaskDoc = bench.Doc{
-	Summary: "mask[t, j] = 1 where query t sees key j of its request, else 0",
+	Summary: "mask[t, j] = 1 where query t attends to key j of its request, else 0",
 	Operands: []bench.TensorDoc{
 		{
 			Name:    "qo_indptr",

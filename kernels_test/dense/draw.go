@@ -167,7 +167,7 @@ func largeShape() bench.Shape {
 }
 
 // padded adds rows that belong to no request.
-func padded(n int) change {
+func padded(n int) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		for _, name := range []string{"q", "q_nope", "q_pe", "workspace"} {
 			if o, ok := p.Operands[name]; ok {
@@ -186,7 +186,7 @@ func padded(n int) change {
 }
 
 // highPages moves the pages in use to the end of a pool of n.
-func highPages(n int) change {
+func highPages(n int) bench.Change {
 	return func(g bench.Gen, p *bench.Problem) error {
 		more := 0
 		for _, name := range caches {

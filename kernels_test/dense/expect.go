@@ -150,7 +150,7 @@ func (h heads) expected(only func(t int) bool) ([]bench.Expected, error) {
 				ob, lb := h.bounds(i, head)
 				for c := range row {
 					if ob != nil {
-						row[c] = ob[c].E + outTerm(h.out, o.Want[n*dv+c], ob[c].E)
+						row[c] = ob[c].E + bench.OutTerm(h.out, o.Want[n*dv+c], ob[c].E)
 					}
 				}
 				l.Bound[n] = lb.E
@@ -224,14 +224,6 @@ func (h heads) bounds(t, head int) ([]numerics.Tracked, numerics.Tracked) {
 		o[c].E += 2 * a.U * math.Abs(o[c].X) // v_scale on the result
 	}
 	return o, lse
-}
-
-// outTerm is the rounding to the contract's output; fp32 is counted already.
-func outTerm(c numerics.Contract, y, slack float64) float64 {
-	if c.Out.Name == "" {
-		return 0
-	}
-	return numerics.HalfULP(c.Output(), y, slack)
 }
 
 // folded is a cache [P, page, ...] as rows [P·page, ...].

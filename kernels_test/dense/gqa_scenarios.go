@@ -11,12 +11,12 @@ func gqaScenarios() []bench.Scenario {
 	prefill := []req{{5, 5}, {17, 17}, {1, 1}, {9, 9}}
 	extend := []req{{3, 20}, {8, 8}, {1, 33}, {4, 19}}
 	decode := []req{{1, 1}, {1, 15}, {1, 16}, {1, 17}, {1, 49}}
-	full := set(bench.Attrs{"window_left": -1.0})
+	full := bench.Set(bench.Attrs{"window_left": -1.0})
 	bf16 := []string{"bf16", "fp8-kv"}
 	out := []bench.Scenario{
 		{
-			ID: "aligned", Why: "every page full and every page used: whatever is read is somebody's row, so a table taken " +
-				"for something else shows as wrong values alone", Phase: "extend",
+			ID: "aligned", Why: "every page full and every page used: whatever is read is a valid row, so a misread page " +
+				"table shows as wrong values only", Phase: "extend",
 			Catches: []string{"G6 sgl-project/sglang#25556", "V4 tenstorrent/vllm#415"}, Shapes: []bench.Shape{
 				shape("nano", 8, req{3, 24}, req{1, 24}, req{4, 24}), shape("odd", 2, req{3, 12}, req{12, 12}),
 			},
@@ -100,7 +100,7 @@ func gqaScenarios() []bench.Scenario {
 		},
 		{
 			ID:    "no-key-in-sight",
-			Why:   "more queries than keys: the first stand before the first key, their rows are 0 and -inf whatever the sink",
+			Why:   "more queries than keys: the first are before the first key, their rows are 0 and -inf, sink or not",
 			Phase: "prefill",
 			Shapes: []bench.Shape{
 				shape("odd", 0, req{6, 2}, req{3, 8}, req{4, 0}), shape("odd", 4, req{6, 2}, req{3, 8}, req{4, 0}),
@@ -111,29 +111,29 @@ func gqaScenarios() []bench.Scenario {
 			Why:    "every query sees all keys of its request",
 			Phase:  "prefill",
 			Shapes: []bench.Shape{shape("odd", 0, req{6, 6}, req{3, 11}, req{2, 0}), shape("odd", 4, req{5, 9}, req{2, 4})},
-			Change: set(bench.Attrs{"causal": false, "window_left": -1.0}),
+			Change: bench.Set(bench.Attrs{"causal": false, "window_left": -1.0}),
 		},
 		{
 			ID:      "both-sides",
-			Why:     "a window that looks ahead, causal off",
+			Why:     "a window that includes future keys, causal off",
 			Phase:   "prefill",
 			Catches: []string{m1},
 			Shapes:  []bench.Shape{shape("odd", 0, req{12, 12}, req{7, 15})},
-			Change:  set(bench.Attrs{"causal": false, "window_left": 3.0, "window_right": 2.0}),
+			Change:  bench.Set(bench.Attrs{"causal": false, "window_left": 3.0, "window_right": 2.0}),
 		},
 		{
 			ID:      "window-one",
-			Why:     "a window of the query's own key alone",
+			Why:     "a window of only the query's own key",
 			Phase:   "extend",
 			Catches: []string{m6, "M2 huggingface/transformers#26792"},
 			Shapes:  []bench.Shape{shape("odd", 4, extend...), shape("odd", 0, prefill...)},
-			Change:  set(bench.Attrs{"window_left": 0.0}),
+			Change:  bench.Set(bench.Attrs{"window_left": 0.0}),
 		},
 		{
 			ID: "window-page-edge", Why: "windows that begin one below, at and above a page's first token, needles on both " +
 				"sides", Phase: "decode", Catches: []string{m1, m6},
 			Shapes: []bench.Shape{shape("odd", 8, req{1, 24}, req{1, 25}, req{1, 26}, req{1, 31}, req{1, 32})},
-			Change: all(set(bench.Attrs{"window_left": 8.0}), needles(14, 15, 16, 17, 21, 22, 23, 24, 25)),
+			Change: bench.All(bench.Set(bench.Attrs{"window_left": 8.0}), needles(14, 15, 16, 17, 21, 22, 23, 24, 25)),
 		},
 		{
 			ID:      "window-continuous-batch",
@@ -141,19 +141,19 @@ func gqaScenarios() []bench.Scenario {
 			Phase:   "decode",
 			Catches: []string{m4},
 			Shapes:  []bench.Shape{shape("nano", 4, req{1, 11}, req{1, 10}, req{1, 12})},
-			Change:  all(set(bench.Attrs{"window_left": 8.0}), needles(0, 1, 2)),
+			Change:  bench.All(bench.Set(bench.Attrs{"window_left": 8.0}), needles(0, 1, 2)),
 		},
 		{
 			ID:        "masked-tiles",
 			Why:       "whole leading tiles before the window, trailing ones after the causal edge",
 			Phase:     "extend",
 			Shapes:    []bench.Shape{shape("odd", 16, req{9, 90}, req{2, 70})},
-			Change:    set(bench.Attrs{"window_left": 5.0}),
+			Change:    bench.Set(bench.Attrs{"window_left": 5.0}),
 			Contracts: bf16,
 		},
 		{
 			ID:    "index-coded",
-			Why:   "uniform scores over values that name their key; lse is the logarithm of the number of keys",
+			Why:   "uniform scores over values that encode their key; lse is the logarithm of the number of keys",
 			Phase: "extend",
 			Shapes: []bench.Shape{
 				shape("nano", 8, req{3, 20}, req{1, 9}), shape("odd", 0, extend...), shape("odd", 8, decode...),
@@ -165,7 +165,7 @@ func gqaScenarios() []bench.Scenario {
 			Why:       "one large value at the first and last key, at page and tile edges",
 			Phase:     "decode",
 			Shapes:    []bench.Shape{shape("nano", 16, req{1, 33}, req{1, 64}, req{1, 17})},
-			Change:    all(full, needles(0, 15, 16, 17, 31, 32, 63)),
+			Change:    bench.All(full, needles(0, 15, 16, 17, 31, 32, 63)),
 			Contracts: bf16,
 		},
 		{
@@ -173,26 +173,26 @@ func gqaScenarios() []bench.Scenario {
 			Why:    "nothing negative: no error cancels",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("nano", 8, req{3, 40})},
-			Change: each(func(_ int, v float64) float64 { return math.Abs(v) }, "q", "k_cache", "v_cache"),
+			Change: bench.Each(func(_ int, v float64) float64 { return math.Abs(v) }, "q", "k_cache", "v_cache"),
 		},
 		{
 			ID:     "peaked",
 			Why:    "scores of tens: one weight is nearly 1, exponentials far down",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("odd", 8, extend...)},
-			Change: times(12, "q"),
+			Change: bench.Times(12, "q"),
 		},
 		{
 			ID:        "flat",
 			Why:       "scores of hundredths: all weights alike",
 			Phase:     "extend",
 			Shapes:    []bench.Shape{shape("odd", 8, extend...)},
-			Change:    times(0.01, "q"),
+			Change:    bench.Times(0.01, "q"),
 			Contracts: bf16,
 		},
 		{
 			ID:        "outlier-channel",
-			Why:       "one channel a thousand times the others, in q small: rows of mixed exponents",
+			Why:       "one channel a thousand times the others, small in q: rows of mixed exponents",
 			Phase:     "decode",
 			Contracts: []string{"fp32", "bf16"},
 			Shapes:    []bench.Shape{shape("odd", 4, decode...)},
@@ -205,11 +205,11 @@ func gqaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "tiny",
-			Why:       "values of 1e-30 and a few subnormal ones, which come through",
+			Why:       "values of 1e-30 and a few subnormal ones, which must be kept",
 			Phase:     "decode",
 			Contracts: []string{"fp32", "bf16"},
 			Shapes:    []bench.Shape{shape("odd", 4, decode...)},
-			Change: each(func(i int, v float64) float64 {
+			Change: bench.Each(func(i int, v float64) float64 {
 				if i%11 == 3 {
 					return v * 1e-39
 				}
@@ -223,7 +223,7 @@ func gqaScenarios() []bench.Scenario {
 			Catches:   []string{"Q19 NVIDIA/TensorRT-LLM#16916", "Q17 sgl-project/sglang#18396"},
 			Contracts: bf16,
 			Shapes:    []bench.Shape{shape("nano", 8, req{1, 24}, req{1, 9})},
-			Change:    set(bench.Attrs{"k_scale": 0.0625, "v_scale": 8.0}),
+			Change:    bench.Set(bench.Attrs{"k_scale": 0.0625, "v_scale": 8.0}),
 		},
 		{
 			ID:      "one-key",
@@ -231,28 +231,28 @@ func gqaScenarios() []bench.Scenario {
 			Phase:   "prefill",
 			Catches: []string{"Q14 flashinfer-ai/flashinfer#4979"},
 			Shapes:  []bench.Shape{shape("odd", 0, req{1, 1}, req{1, 1})},
-			Change:  set(bench.Attrs{"v_scale": 0.5}),
+			Change:  bench.Set(bench.Attrs{"v_scale": 0.5}),
 		},
 		{
 			ID:     "sink-strong",
 			Why:    "sinks above all scores, and one far below",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("odd", 4, extend...)},
-			Change: each(func(i int, _ float64) float64 { return []float64{9, 4.5, -40, 7, 0, 30}[i%6] }, "sink"),
+			Change: bench.Each(func(i int, _ float64) float64 { return []float64{9, 4.5, -40, 7, 0, 30}[i%6] }, "sink"),
 		},
 		{
 			ID:     "no-sink",
 			Why:    "no sinks, no scratch, lse in base e",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("odd", 4, extend...)},
-			Change: all(without("sink", "workspace"), set(bench.Attrs{"lse_base": "e"})),
+			Change: bench.All(bench.Without("sink", "workspace"), bench.Set(bench.Attrs{"lse_base": "e"})),
 		},
 		{
 			ID:        "no-lse",
-			Why:       "the log-sum-exp is not asked for",
+			Why:       "the log-sum-exp is not requested",
 			Phase:     "decode",
 			Shapes:    []bench.Shape{shape("odd", 4, decode...)},
-			Change:    without("lse"),
+			Change:    bench.Without("lse"),
 			Contracts: bf16,
 		},
 		{
@@ -273,7 +273,7 @@ func gqaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "high-pages",
-			Why:       "page ids in the hundreds in a pool that is mostly others'",
+			Why:       "page ids in the hundreds, in a pool that mostly belongs to other requests",
 			Phase:     "decode",
 			Shapes:    []bench.Shape{shape("mha", 2, req{1, 9}, req{1, 6})},
 			Change:    highPages(600),
@@ -284,14 +284,14 @@ func gqaScenarios() []bench.Scenario {
 			Why:    "splits without keys",
 			Phase:  "decode",
 			Shapes: []bench.Shape{shape("odd", 4, req{1, 3}, req{1, 1}, req{1, 12})},
-			Change: set(bench.Attrs{"num_splits": 16.0}),
+			Change: bench.Set(bench.Attrs{"num_splits": 16.0}),
 		},
 		{
 			ID:        "one-split",
 			Why:       "the unsplit path",
 			Phase:     "decode",
 			Shapes:    []bench.Shape{shape("odd", 4, decode...)},
-			Change:    set(bench.Attrs{"num_splits": 1.0}),
+			Change:    bench.Set(bench.Attrs{"num_splits": 1.0}),
 			Contracts: bf16,
 		},
 		{

@@ -8,134 +8,88 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// rowing is how a row is quantised and stored, and what faulty kernels do otherwise.
-type rowing struct {
-	reciprocal, reverse bool // products with 1/448 and 1/scale; last token first
+// rowWriter is the kernel of mla_kv_write, as steps: how a row is quantised and where it is stored.
+type rowWriter struct {
+	token    func(i, n int) int                            // the i-th token to be written
+	row      func(slot, rows, page int) (row int, ok bool) // where a slot lies; false: nowhere
+	measured func(latent []float64, group int) []float64   // the values that a group's scale is taken from
+	floor    float32                                       // of the largest magnitude
+	scale    func(amax float32) float32                    // of a group with that magnitude
+	power    func(scale float32) float32                   // as ue8m0
+	divide   func(x, scale float32) float32
+	rounding format.Rounding
+	stored   func(scale float32) float32 // the factor to read with
+	at       func(group int) int         // which group's place its scale takes
+	bytes    binary.ByteOrder            // of a scale
 
-	nextScale, inverseScale, oneScale, noFloor, ropeFirst, pageLost, noPadding, bigEndian, truncate, floorScale bool
+	scales, rope int // bytes before the scales, before the rotated part
 }
 
-// writeRows is the kernel of mla_kv_write.
-func writeRows(w rowing) bench.Kernel {
-	return func(a bench.Args) (bench.Results, error) {
-		latent, rope, slot, page := a.In("latent"), a.In("k_pe"), a.In("slot_mapping").Ints(), a.Int("page_size")
-		out := a.Fresh("kv_cache")
-		rows := len(out) / rowBytes
-		for i := range slot {
-			t := i
-			if w.reverse {
-				t = len(slot) - 1 - i
-			}
-			at := slot[t]
-			switch {
-			case at < 0 && w.noPadding:
-				at = rows - 1
-			case at < 0:
-				continue
-			}
-			if w.pageLost {
-				at %= page
-			}
-			for c, b := range w.row(latent.Row(t), rope.Row(t), a.Flag("ue8m0_scales")) {
-				out[at*rowBytes+c] = float64(b)
-			}
-		}
-		return bench.Results{"kv_cache": out}, nil
+func newRowWriter() rowWriter {
+	return rowWriter{
+		token:    inOrder,
+		row:      ownRow,
+		measured: group,
+		floor:    1e-4,
+		scale:    func(amax float32) float32 { return amax / 448 },
+		power:    nextPower,
+		divide:   func(x, scale float32) float32 { return x / scale },
+		rounding: format.RN,
+		stored:   func(scale float32) float32 { return scale },
+		at:       func(group int) int { return group },
+		bytes:    binary.LittleEndian,
+		scales:   scaleAt,
+		rope:     ropeAt,
 	}
 }
 
-// row is one token's bytes.
-func (w rowing) row(latent, rope []float64, ue8m0 bool) []byte {
+func (w rowWriter) write(a bench.Args) (bench.Results, error) {
+	latent, rope, slots, page := a.In("latent"), a.In("k_pe"), a.In("slot_mapping").Ints(), a.Int("page_size")
+	out := a.Fresh("kv_cache")
+	for i := range slots {
+		t := w.token(i, len(slots))
+		if row, ok := w.row(slots[t], len(out)/rowBytes, page); ok {
+			for c, b := range w.encode(latent.Row(t), rope.Row(t), a.Flag("ue8m0_scales")) {
+				out[row*rowBytes+c] = float64(b)
+			}
+		}
+	}
+	return bench.Results{"kv_cache": out}, nil
+}
+
+// encode is one token's bytes.
+func (w rowWriter) encode(latent, rope []float64, ue8m0 bool) []byte {
 	out := make([]byte, rowBytes)
-	scales, ropes := scaleAt, ropeAt
-	if w.ropeFirst {
-		scales, ropes = latentWidth+2*ropeWidth, latentWidth
-	}
 	for g := range latentBlocks {
-		block := latent[g*latentBlock : (g+1)*latentBlock]
-		s := w.scale(block, ue8m0)
-		if w.oneScale {
-			s = w.scale(latent, ue8m0)
+		var amax float32
+		for _, v := range w.measured(latent, g) {
+			amax = max(amax, float32(math.Abs(v)))
 		}
-		for c, v := range block {
-			y := float32(v) / s
-			if w.reciprocal {
-				y = float32(v) * (1 / s)
-			}
-			rounding := format.RN
-			if w.truncate {
-				rounding = format.RZ
-			}
-			out[g*latentBlock+c] = byte(format.E4M3FN.Encode(float64(y), rounding, format.Saturate))
+		s := w.scale(max(amax, w.floor))
+		if ue8m0 {
+			s = w.power(s)
 		}
-		if w.inverseScale {
-			s = 1 / s
+		for c, v := range group(latent, g) {
+			y := float64(w.divide(float32(v), s))
+			out[g*latentBlock+c] = byte(format.E4M3FN.Encode(y, w.rounding, format.Saturate))
 		}
-		where := scales + 4*g
-		if w.nextScale {
-			where = scales + 4*((g+1)%latentBlocks)
-		}
-		if w.bigEndian {
-			binary.BigEndian.PutUint32(out[where:], math.Float32bits(s))
-		} else {
-			binary.LittleEndian.PutUint32(out[where:], math.Float32bits(s))
-		}
+		w.bytes.PutUint32(out[w.scales+4*w.at(g):], math.Float32bits(w.stored(s)))
 	}
 	for c, v := range rope {
-		binary.LittleEndian.PutUint16(out[ropes+2*c:], format.EncodeBF16(float32(v)))
+		binary.LittleEndian.PutUint16(out[w.rope+2*c:], format.EncodeBF16(float32(v)))
 	}
 	return out
 }
 
-func (w rowing) scale(block []float64, ue8m0 bool) float32 {
-	var amax float32
-	for _, v := range block {
-		amax = max(amax, float32(math.Abs(v)))
-	}
-	if !w.noFloor {
-		amax = max(amax, 1e-4)
-	}
-	s := amax / 448
-	if w.reciprocal {
-		s = amax * float32(1.0/448)
-	}
-	if !ue8m0 {
-		return s
-	}
+// group is a block of values that share a scale.
+func group(latent []float64, g int) []float64 { return latent[g*latentBlock : (g+1)*latentBlock] }
+
+// nextPower is the smallest power of two that is no smaller.
+func nextPower(s float32) float32 {
 	bits := math.Float32bits(s)
 	exponent := bits >> 23
-	if bits&(1<<23-1) != 0 && !w.floorScale {
+	if bits&(1<<23-1) != 0 {
 		exponent++
 	}
 	return math.Float32frombits(exponent << 23)
-}
-
-// rowWriterPlants are faults of the row writer.
-func rowWriterPlants() []bench.Plant {
-	plant := func(name, class, effect string, w rowing, contracts ...string) bench.Plant {
-		return bench.Plant{
-			Name:     name,
-			Effect:   effect,
-			Origin:   "a cache write's usual slips",
-			Class:    class,
-			On:       []string{"mla_kv_write"},
-			Declared: contracts,
-			Build: replaced(func(string) map[string]bench.Kernel {
-				return map[string]bench.Kernel{"mla_kv_write": writeRows(w)}
-			}),
-		}
-	}
-	return []bench.Plant{
-		plant("row-scale-of-next-group", "scale-layout", "scales are stored one group further", rowing{nextScale: true}),
-		plant("row-scale-inverted", "scale", "the divisor is stored in place of the factor", rowing{inverseScale: true}),
-		plant("row-one-scale", "scale-layout", "all groups of a row share one scale", rowing{oneScale: true}),
-		plant("row-floor-missing", "eps", "a group of zeros has scale 0, and 0/0 as its codes", rowing{noFloor: true}),
-		plant("row-rope-first", "layout", "the rotated part is stored before the scales", rowing{ropeFirst: true}),
-		plant("row-page-lost", "paging", "the page of a slot is dropped", rowing{pageLost: true}),
-		plant("row-padding-stored", "paging", "a padding token is stored in the last slot", rowing{noPadding: true}),
-		plant("row-big-endian", "encoding", "scales are stored with their bytes reversed", rowing{bigEndian: true}),
-		plant("row-truncated", "encoding", "codes are rounded towards zero", rowing{truncate: true}),
-		plant("row-scale-floored", "encoding", "scales are rounded down to a power of two", rowing{floorScale: true},
-			"v32-fp8-ue8m0"),
-	}
 }

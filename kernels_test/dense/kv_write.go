@@ -16,7 +16,7 @@ var narrow = []string{"bf16", "fp8-kv"}
 var kvWrite = bench.Family{
 	Op: "kv_write", Slug: "kv-write",
 	Claim: "each token MUST be stored in its own slot of its layer's pool, rounded once to the cache's dtype, and " +
-		"every other slot MUST be left alone",
+		"every other slot MUST be left unchanged",
 	Doc: kvWriteDoc,
 	Contracts: []numerics.Contract{
 		{Name: "fp32"},
@@ -25,7 +25,7 @@ var kvWrite = bench.Family{
 	},
 	Draw: drawKVWrite, Expect: expectKVWrite,
 	Twins: []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
+		bench.Dense(),
 		{Class: "scale", Name: "k_scale and v_scale of 1", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			was := p.Attrs.Num("k_scale") != 1 || p.Attrs.Num("v_scale") != 1
 			p.Attrs["k_scale"], p.Attrs["v_scale"] = 1.0, 1.0
@@ -73,7 +73,7 @@ var kvWrite = bench.Family{
 		},
 		{
 			ID:        "window-pool",
-			Why:       "a sliding-window layer whose pool is smaller and numbered otherwise; some tokens have left it",
+			Why:       "a sliding-window layer whose pool is smaller and has its own slot numbers; some tokens have left it",
 			Catches:   []string{"G10 sgl-project/sglang#19107"},
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 160, 4, 12, 30),
@@ -90,7 +90,9 @@ var kvWrite = bench.Family{
 			Why:       "values on and between the steps of e4m3, ties, what is beyond 448, zeros of both signs",
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 0, 4, 5, 17),
-			Change: all(set(bench.Attrs{"k_scale": 0.5, "v_scale": 0.25}), func(_ bench.Gen, p *bench.Problem) error {
+			Change: bench.All(bench.Set(bench.Attrs{"k_scale": 0.5, "v_scale": 0.25}), func(_ bench.Gen,
+				p *bench.Problem,
+			) error {
 				for _, name := range []string{"k", "v"} {
 					p.Change(name, func(i int, _ float64) float64 {
 						ladder := []float64{
@@ -116,21 +118,21 @@ var kvWrite = bench.Family{
 			Why:       "scales above 1, no powers of two, unlike each other",
 			Shapes:    writeShapes("odd", 0, 4, 12),
 			Contracts: []string{"bf16", "fp8-kv"},
-			Change:    set(bench.Attrs{"k_scale": 3.7, "v_scale": 1.9}),
+			Change:    bench.Set(bench.Attrs{"k_scale": 3.7, "v_scale": 1.9}),
 		},
 		{
 			ID:        "tiny",
 			Why:       "values below the smallest code",
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 0, 4, 12),
-			Change:    times(1e-4, "k", "v"),
+			Change:    bench.Times(1e-4, "k", "v"),
 		},
 		{
 			ID:        "outliers",
-			Why:       "tokens far beyond what the scale allows: saturated, not infinite, not 0",
+			Why:       "values far beyond the range that the scale allows: saturated, not infinite, not 0",
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 0, 4, 6, 18),
-			Change: each(func(i int, v float64) float64 {
+			Change: bench.Each(func(i int, v float64) float64 {
 				if i%5 == 2 {
 					return v * 4000
 				}
@@ -146,7 +148,7 @@ var kvWrite = bench.Family{
 		},
 		{
 			ID:        "strided-v",
-			Why:       "and values",
+			Why:       "values are sliced out of a fused projection",
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 0, 4, 12),
 			Layout:    map[string]bench.Layout{"v": {Lead: 7, Gap: 64, Inner: 16, Tail: 5}},
@@ -160,7 +162,7 @@ var kvWrite = bench.Family{
 		},
 		{
 			ID:        "chunked-is-one-shot",
-			Why:       "two writes, one after the other, leave what one leaves",
+			Why:       "two consecutive writes leave the same cache as one",
 			Contracts: narrow,
 			Shapes:    writeShapes("odd", 0, 4, 21),
 			Relate:    writtenInTwo,

@@ -4,24 +4,53 @@ import (
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/softmax"
 )
 
+// launch is an attention call as a kernel sees it, paged or ragged, grouped or latent.
+type launch struct {
+	bench.Args
+	heads, groups, d, dv int
+	tokens               int         // rows of the outputs
+	q, k, v              [][]float64 // [T] of H·D, [rows] of G·D and G·DV
+	indptr, lens         []int
+	sink                 []float64
+	scale, kScale        float64
+	vScale               float64
+	causal               bool
+	left, right, splits  int
+	base2                bool
+
+	row  func(b, j int) int          // where token j of request b lies
+	span func(b, i int) (lo, hi int) // keys of query i of request b
+	head func(h int) int             // the key-value head of a query head
+
+	// hooks of faults, nil in a correct kernel
+	part func(b, i, h, split int, s *softmax.State) // the state of a part, before it is merged
+	last func(t, h int, s *softmax.State)           // the state of a row, before it is divided
+	skip func(b, i int) bool                        // queries whose outputs stay as they are
+}
+
 // edit is what a faulty kernel does to a call before it runs.
-type edit func(a bench.Args, l *launch)
+type edit func(l *launch)
 
-// attention is the kernel of gqa_attention.
-func attention[F number](st style, edits ...edit) bench.Kernel {
-	return func(a bench.Args) (bench.Results, error) { return run[F](a, gqaLaunch(a), st, edits) }
+// gqa and mla are the operators.
+func (k attention[F]) gqa(edits ...edit) bench.Kernel {
+	return func(a bench.Args) (bench.Results, error) { return k.run(a, gqaLaunch(a), edits) }
 }
 
-// latent is the kernel of mla_attention.
-func latent[F number](st style, edits ...edit) bench.Kernel {
-	return func(a bench.Args) (bench.Results, error) { return run[F](a, mlaLaunch(a), st, edits) }
+func (k attention[F]) mla(edits ...edit) bench.Kernel {
+	return func(a bench.Args) (bench.Results, error) { return k.run(a, mlaLaunch(a), edits) }
 }
 
-func run[F number](a bench.Args, l *launch, st style, edits []edit) (bench.Results, error) {
+// kernels are both operators.
+func (k attention[F]) kernels(edits ...edit) map[string]bench.Kernel {
+	return map[string]bench.Kernel{"gqa_attention": k.gqa(edits...), "mla_attention": k.mla(edits...)}
+}
+
+func (k attention[F]) run(a bench.Args, l *launch, edits []edit) (bench.Results, error) {
 	for _, e := range edits {
-		e(a, l)
+		e(l)
 	}
 	out := bench.Results{"o": a.Fresh("o")}
 	var lse []float64
@@ -29,14 +58,14 @@ func run[F number](a bench.Args, l *launch, st style, edits []edit) (bench.Resul
 		lse = a.Fresh("lse")
 		out["lse"] = lse
 	}
-	attend[F](l, st, out["o"], lse)
+	k.attend(l, out["o"], lse)
 	return out, nil
 }
 
 // common is what both operators share. fp8 tells whether the cache has scales.
 func common(a bench.Args, fp8 bool) *launch {
 	l := &launch{
-		indptr: a.In("qo_indptr").Ints(), kScale: 1, vScale: 1, causal: a.Flag("causal"), left: -1, right: -1,
+		Args: a, indptr: a.In("qo_indptr").Ints(), kScale: 1, vScale: 1, causal: a.Flag("causal"), left: -1, right: -1,
 		splits: a.Int("num_splits"), base2: a.Word("lse_base") == "2", tokens: a.Out("o").Shape[0],
 	}
 	if fp8 {
@@ -124,4 +153,21 @@ func mlaLaunch(a bench.Args) *launch {
 	}
 	l.scale = m * m / math.Sqrt(a.Num("qk_nope_head_dim")+float64(qp.Dim(2)))
 	return l
+}
+
+// rowsOf cuts a tensor into rows of all dimensions from d on.
+func rowsOf(x bench.Tensor, d int) [][]float64 {
+	n, width := 1, 1
+	for i, s := range x.Shape {
+		if i < d {
+			n *= s
+		} else {
+			width *= s
+		}
+	}
+	out := make([][]float64, n)
+	for i := range out {
+		out[i] = x.Data[i*width : (i+1)*width]
+	}
+	return out
 }

@@ -62,7 +62,7 @@ var mlaKVWrite = bench.Family{
 	Contracts: []numerics.Contract{{Name: "v32-fp8"}, {Name: "v32-fp8-ue8m0"}},
 	Draw:      drawMLAWrite, Expect: expectMLAWrite,
 	Twins: []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
+		bench.Dense(),
 		{Class: "paging", Name: "slots in order", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			p.Change("slot_mapping", func(i int, _ float64) float64 { return float64(i) })
 			sealMLAWrite(p)
@@ -98,7 +98,7 @@ var mlaKVWrite = bench.Family{
 			ID:     "zero-group",
 			Why:    "groups of zeros, and of values below the floor of the scale",
 			Shapes: rowShapes(4, 6),
-			Change: each(func(i int, v float64) float64 {
+			Change: bench.Each(func(i int, v float64) float64 {
 				return v * []float64{0, 1, 1e-6, 1}[i/latentBlock%4]
 			}, "latent"),
 		},
@@ -106,7 +106,7 @@ var mlaKVWrite = bench.Family{
 			ID:     "powers-of-two",
 			Why:    "largest values that are 448 times a power of two, and the next above",
 			Shapes: rowShapes(4, 6),
-			Change: each(func(i int, v float64) float64 {
+			Change: bench.Each(func(i int, v float64) float64 {
 				if i%latentBlock == 9 {
 					return []float64{448, 450, 7, 3.5}[i/latentBlock%4]
 				}

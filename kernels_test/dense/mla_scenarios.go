@@ -22,7 +22,7 @@ func mlaScenarios() []bench.Scenario {
 	out := []bench.Scenario{
 		{
 			ID:      "aligned",
-			Why:     "every page full and every page used: whatever is read is somebody's row",
+			Why:     "every page full and every page used: whatever is read is a valid row",
 			Phase:   "extend",
 			Catches: []string{"G6 sgl-project/sglang#25556"},
 			Shapes:  []bench.Shape{shape("mla-nano", 4, req{3, 12}, req{12, 12}, req{1, 12})},
@@ -87,7 +87,7 @@ func mlaScenarios() []bench.Scenario {
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, req{3, 9}, req{2, 0}, req{0, 4})},
-			Change:    set(bench.Attrs{"causal": false}),
+			Change:    bench.Set(bench.Attrs{"causal": false}),
 		},
 		{
 			ID:        "empty-requests",
@@ -103,7 +103,7 @@ func mlaScenarios() []bench.Scenario {
 			Catches:   []string{s13},
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, req{1, 2}, req{1, 11})},
-			Change:    set(bench.Attrs{"rope_factor": 160.0, "mscale": 1.3}),
+			Change:    bench.Set(bench.Attrs{"rope_factor": 160.0, "mscale": 1.3}),
 		},
 		{
 			ID:        "yarn-none",
@@ -111,7 +111,7 @@ func mlaScenarios() []bench.Scenario {
 			Phase:     "decode",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, req{1, 2}, req{1, 11})},
-			Change:    set(bench.Attrs{"rope_factor": 0.5}),
+			Change:    bench.Set(bench.Attrs{"rope_factor": 0.5}),
 		},
 		{
 			ID:        "scales-powers-of-two",
@@ -120,23 +120,23 @@ func mlaScenarios() []bench.Scenario {
 			Catches:   []string{"Q17 sgl-project/sglang#18396", "Q19 NVIDIA/TensorRT-LLM#16916"},
 			Contracts: []string{"bf16", "fp8-kv"},
 			Shapes:    []bench.Shape{shape("mla-nano", 8, req{1, 24}, req{1, 9})},
-			Change:    set(bench.Attrs{"k_scale": 0.0625}),
+			Change:    bench.Set(bench.Attrs{"k_scale": 0.0625}),
 		},
 		{
 			ID:        "rope-only",
-			Why:       "nothing in the latent part of the queries: the rotated part decides",
+			Why:       "the latent part of the queries is 0: only the rotated part contributes",
 			Phase:     "decode",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 8, req{1, 24}, req{1, 9})},
-			Change:    times(0, "q_nope"),
+			Change:    bench.Times(0, "q_nope"),
 		},
 		{
 			ID:        "latent-only",
-			Why:       "nothing in the rotated part",
+			Why:       "the rotated part is 0",
 			Phase:     "decode",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 8, req{1, 24}, req{1, 9})},
-			Change:    times(0, "q_pe"),
+			Change:    bench.Times(0, "q_pe"),
 		},
 		{
 			ID:        "peaked",
@@ -144,7 +144,7 @@ func mlaScenarios() []bench.Scenario {
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 8, extend...)},
-			Change:    times(10, "q_nope"),
+			Change:    bench.Times(10, "q_nope"),
 		},
 		{
 			ID:        "base-2",
@@ -152,7 +152,7 @@ func mlaScenarios() []bench.Scenario {
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 8, extend...)},
-			Change:    set(bench.Attrs{"lse_base": "2", "num_splits": 1.0}),
+			Change:    bench.Set(bench.Attrs{"lse_base": "2", "num_splits": 1.0}),
 		},
 		{
 			ID:        "more-splits-than-keys",
@@ -160,7 +160,7 @@ func mlaScenarios() []bench.Scenario {
 			Phase:     "decode",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 8, req{1, 3}, req{1, 1}, req{1, 12})},
-			Change:    set(bench.Attrs{"num_splits": 16.0}),
+			Change:    bench.Set(bench.Attrs{"num_splits": 16.0}),
 		},
 		{
 			ID:        "padded-batch",
@@ -196,7 +196,7 @@ func mlaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "batch-is-alone",
-			Why:       "each request gives what it gives alone",
+			Why:       "each request gives the same result as alone",
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, batch...)},
@@ -220,7 +220,7 @@ func mlaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "verify-is-decode",
-			Why:       "a verify step of m tokens gives what m decode steps give",
+			Why:       "a verify step of m tokens gives the same result as m decode steps",
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, req{4, 20}, req{4, 4})},
@@ -236,7 +236,7 @@ func mlaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "preempt-resume",
-			Why:       "a request that goes on over other pages, its old ones overwritten",
+			Why:       "a request that continues on other pages, its old ones overwritten",
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, batch...)},
@@ -244,7 +244,7 @@ func mlaScenarios() []bench.Scenario {
 		},
 		{
 			ID:        "prefix-hit-is-miss",
-			Why:       "requests that share a prefix's pages give what they give with copies of their own",
+			Why:       "requests that share the pages of a prefix give the same result as with copies of their own",
 			Phase:     "extend",
 			Contracts: lone,
 			Shapes:    []bench.Shape{shape("mla-nano", 4, req{3, 20}, req{1, 13}, req{4, 17})},

@@ -18,8 +18,8 @@ var pageTable = bench.Family{
 	Contracts: exact(),
 	Draw:      drawPageTable, Expect: expectPageTable,
 	Twins: []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
-		{Class: "mask-edge", Name: "no window", Apply: toNumber("window_size", 0)},
+		bench.Dense(),
+		bench.Fixed("mask-edge", "no window", bench.Attrs{"window_size": 0.0}),
 		{Class: "paging", Name: "pages of one token", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			was := p.Attrs.Num("page_size") != 1
 			p.Attrs["page_size"] = 1.0
@@ -66,13 +66,13 @@ var pageTable = bench.Family{
 			ID:     "window",
 			Why:    "a prompt longer than the window: its first tokens are not stored",
 			Shapes: []bench.Shape{shape("mha", 4, req{12, 12}, req{3, 30}, req{9, 11})},
-			Change: set(bench.Attrs{"window_size": 5.0}),
+			Change: bench.Set(bench.Attrs{"window_size": 5.0}),
 		},
 		{
 			ID:     "window-edge",
 			Why:    "as many new tokens as the window holds, one fewer, one more",
 			Shapes: []bench.Shape{shape("mha", 4, req{7, 9}, req{8, 9}, req{9, 9})},
-			Change: set(bench.Attrs{"window_size": 8.0}),
+			Change: bench.Set(bench.Attrs{"window_size": 8.0}),
 		},
 		{
 			ID:     "strided",

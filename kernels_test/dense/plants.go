@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/softmax"
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
@@ -12,8 +13,6 @@ var (
 	onGQA       = []string{"gqa_attention"}
 	onAttention = []string{"gqa_attention", "mla_attention"}
 	onWrite     = []string{"kv_write"}
-	onTable     = []string{"page_table"}
-	onMask      = []string{"window_mask"}
 )
 
 // plants are the catalogue's rows of this suite and faults of its own.
@@ -35,36 +34,14 @@ func replaced(by func(contract string) map[string]bench.Kernel) func(string) (be
 
 // edited is attention whose calls are edited before they run.
 func edited(edits ...edit) func(string) (bench.Candidate, error) {
-	return replaced(func(contract string) map[string]bench.Kernel {
-		st := builtStyle(contract)
-		return map[string]bench.Kernel{
-			"gqa_attention": attention[float32](st, edits...), "mla_attention": latent[float32](st, edits...),
-		}
-	})
+	return replaced(func(contract string) map[string]bench.Kernel { return builtAttention(contract).kernels(edits...) })
 }
 
-// before is the contract's own candidate, which sees a changed call.
-func before(f func(c *bench.Call)) func(string) (bench.Candidate, error) {
-	return func(contract string) (bench.Candidate, error) {
-		under, err := built(contract)
-		return bench.Before(under, f), err
-	}
-}
-
-// fromRow is the plant of a row of the catalogue.
-func fromRow(id string, on []string, build func(string) (bench.Candidate, error)) bench.Plant {
-	row, err := faults.ByRow(id)
-	if err != nil {
-		return bench.Plant{Name: id, Effect: err.Error(), Row: id, On: on, Build: build}
-	}
+// replacing is a fault of an operator that has no tolerance.
+func replacing(name, class, effect, origin, op string, k bench.Kernel) bench.Plant {
 	return bench.Plant{
-		Name:   row.Slug,
-		Effect: row.Effect,
-		Origin: row.Origin,
-		Row:    id,
-		Class:  row.Class,
-		On:     on,
-		Build:  build,
+		Name: name, Effect: effect, Origin: origin, Class: class, On: []string{op},
+		Build: replaced(func(string) map[string]bench.Kernel { return map[string]bench.Kernel{op: k} }),
 	}
 }
 
@@ -81,91 +58,96 @@ func rowPlants() []bench.Plant {
 			return max(lo, 0), max(min(hi, n), 0)
 		}
 		return replaced(func(contract string) map[string]bench.Kernel {
-			st := builtStyle(contract)
-			e := func(_ bench.Args, l *launch) {
+			e := func(l *launch) {
 				l.span = func(b, i int) (lo, hi int) {
 					lo, hi = f(l, b, i)
 					lo, hi = max(lo, 0), min(hi, l.lens[b])
 					return lo, max(hi, lo)
 				}
 			}
-			return map[string]bench.Kernel{"gqa_attention": attention[float32](st, e), "window_mask": masking(span, false)}
+			return map[string]bench.Kernel{
+				"gqa_attention": builtAttention(contract).gqa(e), "window_mask": masker{inOrder, span}.build,
+			}
 		})
 	}
 	windows := []string{"gqa_attention", "window_mask"}
 	return []bench.Plant{
-		fromRow("S9", onGQA, edited(staleWorkspace)),
-		fromRow("S12", onAttention, edited(otherMaximum)),
-		fromRow("S13", []string{"mla_attention"}, before(func(c *bench.Call) { c.Attrs["mscale"] = 0.0 })),
-		fromRow("M1", windows, windowed(func(l *launch, b, i int) (lo, hi int) {
+		bench.RowPlant(faults.S9, onGQA, edited(staleWorkspace)),
+		bench.RowPlant(faults.S12, onAttention, edited(otherMaximum)),
+		bench.RowPlant(faults.S13, []string{"mla_attention"}, bench.Builder(built).Before(func(c *bench.Call) {
+			c.Attrs["mscale"] = 0.0
+		})),
+		bench.RowPlant(faults.M1, windows, windowed(func(l *launch, b, i int) (lo, hi int) {
 			if l.left < 0 {
 				return l.bounds(b, i)
 			}
 			return l.window(l.at(b, i), l.lens[b], l.left+1, l.left+1)
 		})),
-		fromRow("M2", windows, windowed(func(l *launch, b, i int) (lo, hi int) {
+		bench.RowPlant(faults.M2, windows, windowed(func(l *launch, b, i int) (lo, hi int) {
 			if l.left < 0 || l.lens[b] != l.indptr[b+1]-l.indptr[b] {
 				return l.bounds(b, i) // the mask of a whole prompt
 			}
 			return l.window(l.at(b, i), l.lens[b], l.left+1, l.right)
 		})),
-		fromRow("M4", windows, windowed(func(l *launch, b, i int) (lo, hi int) {
+		bench.RowPlant(faults.M4, windows, windowed(func(l *launch, b, i int) (lo, hi int) {
 			if len(l.lens) < 1 || l.left < 0 {
 				return l.bounds(b, i)
 			}
 			return l.window(l.at(b, i), l.lens[b], -1, l.right)
 		})),
-		fromRow("M6", windows, windowed(func(l *launch, b, i int) (lo, hi int) {
+		bench.RowPlant(faults.M6, windows, windowed(func(l *launch, b, i int) (lo, hi int) {
 			if l.left < 0 {
 				return l.bounds(b, i)
 			}
 			return l.window(l.at(b, i), l.lens[b], l.left+1, l.right)
 		})),
-		fromRow("G6", onAttention, edited(func(a bench.Args, l *launch) {
-			if !a.Has("page_table") {
+		bench.RowPlant(faults.G6, onAttention, edited(func(l *launch) {
+			if !l.Has("page_table") {
 				return
 			}
-			page, rows := a.Int("page_size"), l.row
+			page, rows := l.Int("page_size"), l.row
 			// Slots of single tokens, which the kernel takes for pages: it multiplies them once more.
 			l.row = func(b, j int) int { return l.within(rows(b, j-j%page)*page + j%page) }
 		})),
-		fromRow("G7", onAttention, edited(func(a bench.Args, l *launch) {
-			if !a.Has("page_table") {
+		bench.RowPlant(faults.G7, onAttention, edited(func(l *launch) {
+			if !l.Has("page_table") {
 				return
 			}
-			page, rows := a.Int("page_size"), l.row
+			page, rows := l.Int("page_size"), l.row
 			// Entry i of the table with one entry a token is the slot of token i.
 			l.row = func(b, j int) int { return l.within(rows(b, j/page)*page + j%page) }
 		})),
-		fromRow("G10", onWrite, replaced(func(string) map[string]bench.Kernel {
-			return map[string]bench.Kernel{"kv_write": write(writing{otherPool: true})}
+		bench.RowPlant(faults.G10, onWrite, replaced(func(string) map[string]bench.Kernel {
+			w := newWriter()
+			w.pool = func(bench.Args) []int { return nil }
+			return map[string]bench.Kernel{"kv_write": w.write}
 		})),
-		fromRow("G12", onAttention, before(tailTimesZero)),
-		fromRow("Q14", onGQA, edited(func(a bench.Args, l *launch) {
-			if a.Has("kv_indptr") {
+		bench.RowPlant(faults.G12, onAttention, bench.Builder(built).Before(tailTimesZero)),
+		bench.RowPlant(faults.Q14, onGQA, edited(func(l *launch) {
+			if l.Has("kv_indptr") {
 				l.kScale, l.vScale = 1, 1
 			}
 		})),
-		fromRow("Q15", onGQA, edited(func(a bench.Args, l *launch) {
-			if a.Has("page_table") && len(l.q) > len(l.lens) {
+		bench.RowPlant(faults.Q15, onGQA, edited(func(l *launch) {
+			if l.Has("page_table") && len(l.q) > len(l.lens) {
 				l.kScale, l.vScale = 1, 1
 			}
 		})),
-		fromRow("Q17", onAttention, edited(func(a bench.Args, l *launch) {
-			if a.DType("q") != bench.F32 && a.DType("q_nope") != bench.F32 && l.kScale == 1 {
-				l.kScale = a.Num("k_scale")
+		bench.RowPlant(faults.Q17, onAttention, edited(func(l *launch) {
+			if l.DType("q") != bench.F32 && l.DType("q_nope") != bench.F32 && l.kScale == 1 {
+				l.kScale = l.Num("k_scale")
 			}
 		})),
-		fromRow("Q19", onAttention, before(func(c *bench.Call) {
+		bench.RowPlant(faults.Q19, onAttention, bench.Builder(built).Before(func(c *bench.Call) {
 			if c.Phase == "decode" {
 				c.Attrs["k_scale"], c.Attrs["v_scale"] = 1.0, 1.0
 			}
 		})),
-		fromRow("V3", onAttention, edited(func(a bench.Args, l *launch) {
-			if !a.Has("page_table") {
+		bench.RowPlant(faults.V3, onAttention, edited(func(l *launch) {
+			if !l.Has("page_table") {
 				return
 			}
-			rows, width := l.row, a.In("page_table").Dim(1)*a.Int("page_size")
+			rows, width := l.row, l.In("page_table").Dim(1)*l.Int("page_size")
 			l.row = func(b, j int) int {
 				if l.lens[b] > l.indptr[b+1]-l.indptr[b] {
 					return l.within(b*width + j)
@@ -173,7 +155,7 @@ func rowPlants() []bench.Plant {
 				return rows(b, j)
 			}
 		})),
-		fromRow("V4", onAttention, edited(func(_ bench.Args, l *launch) {
+		bench.RowPlant(faults.V4, onAttention, edited(func(l *launch) {
 			l.span = func(b, i int) (lo, hi int) { return l.window(i, l.lens[b], l.left, l.right) }
 		})),
 	}
@@ -181,41 +163,38 @@ func rowPlants() []bench.Plant {
 
 // staleWorkspace: a request whose cached prefix is empty skips the pass over the prefix, and its rows of the scratch
 // are merged as if that pass had written them.
-func staleWorkspace(a bench.Args, l *launch) {
-	if !a.Has("workspace") {
+func staleWorkspace(l *launch) {
+	if !l.Has("workspace") {
 		return
 	}
-	w, request := a.In("workspace"), make([]int, l.tokens)
+	w, request := l.In("workspace"), make([]int, l.tokens)
 	for b := range l.lens {
 		for t := l.indptr[b]; t < l.indptr[b+1]; t++ {
 			request[t] = b
 		}
 	}
-	l.last = func(t, h int, s *state) {
+	l.last = func(t, h int, s *softmax.State) {
 		b := request[t]
 		if l.lens[b] > l.indptr[b+1]-l.indptr[b] {
 			return
 		}
 		row := w.Row(t)[h*(l.dv+1) : (h+1)*(l.dv+1)]
-		if s.acc == nil {
-			s.acc = make([]float64, l.dv)
-		}
-		merge[float32](s, state{m: row[l.dv], l: 1, acc: row[:l.dv]}, style{})
+		*s = softmax.FP32().Merge(*s, softmax.State{Max: row[l.dv], Sum: 1, Acc: row[:l.dv]})
 	}
 }
 
 // otherMaximum: the part with the causal diagonal comes from an algorithm that takes the maximum over its whole tile,
 // the masked keys too, and reports that one beside a sum relative to the visible maximum.
-func otherMaximum(_ bench.Args, l *launch) {
-	l.part = func(b, i, h, split int, s *state) {
+func otherMaximum(l *launch) {
+	l.part = func(b, i, h, split int, s *softmax.State) {
 		_, hi := l.span(b, i)
-		if !s.last || split == 0 {
+		if split == 0 || split != l.splits-1 {
 			return
 		}
 		q, g := l.q[l.indptr[b]+i][h*l.d:(h+1)*l.d], l.head(h)
 		for j := hi; j < l.lens[b]; j++ {
 			k := l.k[l.row(b, j)][g*l.d : (g+1)*l.d]
-			s.m = max(s.m, float64(dot(convert[float32](q), k, 1))*l.scale*l.kScale)
+			s.Max = max(s.Max, float64(bench.DotSequential(q, k))*l.scale*l.kScale)
 		}
 	}
 }

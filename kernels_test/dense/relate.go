@@ -286,14 +286,14 @@ func shared(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
-// gqaRelated: the same attention said otherwise.
+// gqaRelated: metamorphic restatements of the same attention.
 func gqaRelated() []bench.Scenario {
 	batch := []req{{3, 20}, {1, 9}, {4, 4}, {2, 17}}
 	long := []req{{21, 21}, {14, 30}}
 	rows := []bench.Scenario{
 		{
 			ID:      "batch-is-alone",
-			Why:     "each request gives what it gives alone",
+			Why:     "each request gives the same result as alone",
 			Phase:   "extend",
 			Shapes:  []bench.Shape{shape("odd", 4, batch...), shape("odd", 0, batch...)},
 			Relate:  alone,
@@ -311,7 +311,7 @@ func gqaRelated() []bench.Scenario {
 			Why:     "prefill in chunks that end one below, at and above every page of 4 and window of 7",
 			Phase:   "prefill",
 			Shapes:  []bench.Shape{shape("odd", 4, long...), shape("odd", 0, long...)},
-			Change:  set(bench.Attrs{"window_left": 6.0}),
+			Change:  bench.Set(bench.Attrs{"window_left": 6.0}),
 			Relate:  chunked(4, 7),
 			Catches: []string{"V4 tenstorrent/vllm#415", "S12 HabanaAI/vllm-hpu-extension#413"},
 		},
@@ -324,7 +324,7 @@ func gqaRelated() []bench.Scenario {
 		},
 		{
 			ID:     "verify-is-decode",
-			Why:    "a verify step of m tokens gives what m decode steps give",
+			Why:    "a verify step of m tokens gives the same result as m decode steps",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("odd", 4, req{4, 20}, req{4, 9}, req{4, 4})},
 			Relate: steps,
@@ -339,14 +339,14 @@ func gqaRelated() []bench.Scenario {
 		},
 		{
 			ID:     "preempt-resume",
-			Why:    "a request that goes on over other pages, its old ones overwritten",
+			Why:    "a request that continues on other pages, its old ones overwritten",
 			Phase:  "extend",
 			Shapes: []bench.Shape{shape("odd", 4, batch...)},
 			Relate: resumed,
 		},
 		{
 			ID:      "prefix-hit-is-miss",
-			Why:     "requests that share a prefix's pages give what they give with copies of their own",
+			Why:     "requests that share the pages of a prefix give the same result as with copies of their own",
 			Phase:   "extend",
 			Shapes:  []bench.Shape{shape("odd", 4, req{3, 20}, req{1, 13}, req{4, 17})},
 			Change:  shared,

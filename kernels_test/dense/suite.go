@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/softmax"
 )
 
 // Suite is the suite of this package.
@@ -24,21 +25,20 @@ func built(contract string) (bench.Candidate, error) {
 func builtKernels(contract string) (map[string]bench.Kernel, error) {
 	switch contract {
 	case "fp32", "bf16", "bf16-p-bf16", "fp8-kv", "exact", "v32-fp8", "v32-fp8-ue8m0":
-		return kernels(builtStyle(contract)), nil
+		k := builtAttention(contract).kernels()
+		k["kv_write"], k["mla_kv_write"] = newWriter().write, newRowWriter().write
+		k["page_table"], k["window_mask"] = newTabler().build, newMasker().build
+		return k, nil
 	}
 	return nil, fmt.Errorf("no contract of the dense suite is called %q; fp32, bf16, bf16-p-bf16, fp8-kv, v32-fp8, "+
 		"v32-fp8-ue8m0 and exact are", contract)
 }
 
-func builtStyle(contract string) style {
-	return style{pBF16: contract == "bf16-p-bf16" || contract == "fp8-kv"}
-}
-
-// kernels are all operators, attention in a style.
-func kernels(st style) map[string]bench.Kernel {
-	return map[string]bench.Kernel{
-		"gqa_attention": attention[float32](st), "mla_attention": latent[float32](st),
-		"kv_write": write(writing{}), "mla_kv_write": writeRows(rowing{}), "page_table": buildTable(tabling{}),
-		"window_mask": masking(visible, false),
+// builtAttention rounds its weights where the contract says so.
+func builtAttention(contract string) attention[float32] {
+	k := streaming(softmax.FP32())
+	if contract == "bf16-p-bf16" || contract == "fp8-kv" {
+		k.Weight = softmax.RoundedWeights
 	}
+	return k
 }

@@ -9,24 +9,14 @@ import (
 // attentionTwins take one feature away each, the more specific ones first.
 func attentionTwins() []bench.Twin {
 	return []bench.Twin{
-		{Class: "strides", Name: "dense operands", Apply: dense},
-		{Class: "graph", Name: "no captured graph", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			was := p.CaptureWith != nil
-			p.Mode, p.CaptureWith = "", nil
-			return was
-		}},
+		bench.Dense(),
+		bench.Eager(),
 		{Class: "scale", Name: "k_scale and v_scale of 1", Apply: unitScales},
-		{Class: "scale", Name: "no YaRN factor", Apply: toNumber("rope_factor", 1)},
-		{Class: "mask-edge", Name: "no window", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			if p.Attrs.Num("window_left") < 0 && p.Attrs.Num("window_right") < 0 || p.Attrs["window_left"] == nil {
-				return false
-			}
-			p.Attrs["window_left"], p.Attrs["window_right"] = -1.0, -1.0
-			return true
-		}},
+		bench.Fixed("scale", "no YaRN factor", bench.Attrs{"rope_factor": 1.0}),
+		bench.Fixed("mask-edge", "no window", bench.Attrs{"window_left": -1.0, "window_right": -1.0}),
 		{Class: "paging", Name: "an identity page table", Apply: identity},
 		{Class: "paging", Name: "pages of one token", Apply: tokenPages},
-		{Class: "split", Name: "one split", Apply: toNumber("num_splits", 1)},
+		bench.Fixed("split", "one split", bench.Attrs{"num_splits": 1.0}),
 		{Class: "log-base", Name: "the other base of lse", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			if _, ok := p.Outputs["lse"]; !ok {
 				return false
@@ -42,12 +32,7 @@ func attentionTwins() []bench.Twin {
 			}
 			return has
 		}},
-		{Class: "gate", Name: "no sink", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			_, has := p.Operands["sink"]
-			delete(p.Operands, "sink")
-			delete(p.Layout, "sink")
-			return has
-		}},
+		bench.Lacking("gate", "no sink", "sink"),
 		{Class: "scale", Name: "the usual softmax scale", Apply: func(_ bench.Gen, p *bench.Problem) bool {
 			o, has := p.Operands["q"]
 			if has {
@@ -65,32 +50,7 @@ func attentionTwins() []bench.Twin {
 			*p = cut(*p, w[:1])
 			return true
 		}},
-		{Class: "mask-edge", Name: "causal off", Apply: func(_ bench.Gen, p *bench.Problem) bool {
-			was := p.Attrs.Flag("causal")
-			p.Attrs["causal"] = false
-			return was
-		}},
-	}
-}
-
-// dense takes all padding away.
-func dense(_ bench.Gen, p *bench.Problem) bool {
-	changed := false
-	for _, l := range p.Layout {
-		changed = changed || l != (bench.Layout{})
-	}
-	p.Layout = map[string]bench.Layout{}
-	return changed
-}
-
-func toNumber(name string, v float64) func(bench.Gen, *bench.Problem) bool {
-	return func(_ bench.Gen, p *bench.Problem) bool {
-		was, has := p.Attrs[name].(float64)
-		if !has || was == v {
-			return false
-		}
-		p.Attrs[name] = v
-		return true
+		bench.Fixed("mask-edge", "causal off", bench.Attrs{"causal": false}),
 	}
 }
 

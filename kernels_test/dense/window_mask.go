@@ -37,7 +37,7 @@ var windowMask = bench.Family{
 			p.Attrs["causal"] = false
 			return was
 		}},
-		{Class: "strides", Name: "dense operands", Apply: dense},
+		bench.Dense(),
 	},
 	Scenarios: maskScenarios(),
 }
@@ -47,7 +47,7 @@ func maskScenarios() []bench.Scenario {
 	var out []bench.Scenario
 	for left := range 6 {
 		k := bench.Scenario{
-			ID: slug("left-%d", left), Why: "this many keys before the query's own", Change: set(bench.Attrs{
+			ID: slug("left-%d", left), Why: "this many keys before the query's own", Change: bench.Set(bench.Attrs{
 				"window_left": float64(left),
 			}), Catches: []string{m1, m2, m6},
 			Shapes: []bench.Shape{
@@ -70,19 +70,19 @@ func maskScenarios() []bench.Scenario {
 			ID:     "both-sides",
 			Why:    "two keys before, one behind, not causal",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
-			Change: set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0}),
+			Change: bench.Set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0}),
 		},
 		bench.Scenario{
 			ID:     "not-causal",
 			Why:    "all keys",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
-			Change: set(bench.Attrs{"causal": false}),
+			Change: bench.Set(bench.Attrs{"causal": false}),
 		},
 		bench.Scenario{
 			ID:     "strided",
-			Why:    "lengths and bounds are slices",
+			Why:    "lengths and bounds are slices of wider buffers",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
-			Change: set(bench.Attrs{"window_left": 2.0}),
+			Change: bench.Set(bench.Attrs{"window_left": 2.0}),
 			Layout: map[string]bench.Layout{"seq_lens": {Lead: 1, Tail: 3}, "qo_indptr": {Lead: 2, Tail: 2}},
 		},
 	)
