@@ -1,0 +1,3 @@
+package softmax_test
+
+import _ "github.com/assay-suite/assay/internal/golden" // registers -update
