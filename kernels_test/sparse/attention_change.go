@@ -20,7 +20,7 @@ func editLists(p *bench.Problem, prefix string, f func(t, lane, n, v int) int) e
 }
 
 // maskLanes takes rows out of the main list.
-func maskLanes(is func(t, lane, n int) bool) func(bench.Gen, *bench.Problem) error {
+func maskLanes(is func(t, lane, n int) bool) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		return editLists(p, "", func(t, lane, n, v int) int {
 			if is(t, lane, n) {
@@ -32,7 +32,7 @@ func maskLanes(is func(t, lane, n int) bool) func(bench.Gen, *bench.Problem) err
 }
 
 // emptyQueries leaves queries without rows: every second of them by lists of nothing but -1.
-func emptyQueries(is func(t int) bool) func(bench.Gen, *bench.Problem) error {
+func emptyQueries(is func(t int) bool) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		for _, prefix := range prefixes(*p) {
 			p.Change(prefix+"topk_length", func(t int, v float64) float64 {
@@ -93,12 +93,6 @@ func duplicates(_ bench.Gen, p *bench.Problem) error {
 	return nil
 }
 
-func onlyOutput(_ bench.Gen, p *bench.Problem) error {
-	delete(p.Outputs, "lse")
-	delete(p.Outputs, "max_logits")
-	return nil
-}
-
 // twice asks for a second run.
 func twice(_ bench.Gen, p *bench.Problem) error {
 	p.Repeat = 2
@@ -110,18 +104,6 @@ func v32Scale(_ bench.Gen, p *bench.Problem) error {
 	p.Attrs[scaleWord] = float64(float32(0.1352337789))
 	p.Change("q", func(_ int, v float64) float64 { return v / 3 })
 	return nil
-}
-
-// times multiplies operands, the caches among them.
-func times(factors map[string]float64) func(bench.Gen, *bench.Problem) error {
-	return func(_ bench.Gen, p *bench.Problem) error {
-		for name, f := range factors {
-			if _, ok := p.Operands[name]; ok {
-				p.Change(name, func(_ int, v float64) float64 { return v * f })
-			}
-		}
-		return nil
-	}
 }
 
 func valueScenarios() []bench.Scenario {
@@ -194,7 +176,7 @@ func valueScenarios() []bench.Scenario {
 			Phase:     "prefill",
 			Contracts: twoContracts(),
 			Shapes:    one(nano),
-			Change:    times(map[string]float64{"kv": 1e-30, "extra_kv": 1e-30}),
+			Change:    bench.Times(1e-30, "kv", "extra_kv"),
 		},
 		{
 			ID:        "subnormal",
@@ -202,7 +184,7 @@ func valueScenarios() []bench.Scenario {
 			Phase:     "prefill",
 			Contracts: onlyFP32(),
 			Shapes:    one(nano),
-			Change:    times(map[string]float64{"kv": 1e-39, "extra_kv": 1e-39}),
+			Change:    bench.Times(1e-39, "kv", "extra_kv"),
 		},
 		{
 			ID:        "flat",
@@ -210,7 +192,7 @@ func valueScenarios() []bench.Scenario {
 			Phase:     "prefill",
 			Contracts: twoContracts(),
 			Shapes:    one(nano),
-			Change:    times(map[string]float64{"q": 0.01}),
+			Change:    bench.Times(0.01, "q"),
 		},
 		{
 			ID:        "peaked",
@@ -218,7 +200,7 @@ func valueScenarios() []bench.Scenario {
 			Phase:     "prefill",
 			Contracts: twoContracts(),
 			Shapes:    one(nano, split),
-			Change:    times(map[string]float64{"q": 20}),
+			Change:    bench.Times(20, "q"),
 		},
 		{
 			ID:        "high-scores",

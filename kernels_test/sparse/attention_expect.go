@@ -234,7 +234,7 @@ func outputBounds(c numerics.Contract, a numerics.Arith, terms numerics.Attentio
 		if c.Acc.Block > 0 {
 			e += c.Acc.AccBound(n, magnitude[i]*(1+terms.UP))
 		}
-		out[i] = e + outTerm(c, v.X, e)
+		out[i] = e + bench.OutTerm(c, v.X, e)
 	}
 	return out
 }

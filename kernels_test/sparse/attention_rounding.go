@@ -39,7 +39,7 @@ func roundingScenarios() []bench.Scenario {
 
 // sizedGroups multiplies the groups of the caches' rows that kv_rounding rounds, and divides the queries' channels by
 // the same, so that every channel counts alike in the scores.
-func sizedGroups(factors ...float64) func(bench.Gen, *bench.Problem) error {
+func sizedGroups(factors ...float64) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		lead, width := rounded(*p)
 		factor := func(i int) float64 {
@@ -100,60 +100,4 @@ func oneSize(_ bench.Gen, p *bench.Problem) (bool, error) {
 	p.Change("q", func(_ int, v float64) float64 { return max(-4, min(4, v)) })
 	lead, _ := rounded(*p)
 	return lead > 64, nil
-}
-
-// roundingFaults are ways to round a row that are not the operator's.
-type roundingFaults struct {
-	everySecond bool // groups 1, 3, 5, ... stay as they are
-	groupOf128  bool
-	oneScale    bool // one group as wide as the row
-	shortLost   bool // a last group that is not full stays as it is
-	throughRope bool // the trailing channels are rounded, too
-	lowFloor    bool // 1e-8 in place of 1e-4
-}
-
-// group is how wide groups are, how many channels lie between two that are rounded, and how many channels take part.
-func (f roundingFaults) group(lead, width int) (size, step, end int) {
-	size, step, end = 64, 64, lead
-	switch {
-	case f.everySecond:
-		step = 128
-	case f.groupOf128:
-		size, step = 128, 128
-	case f.oneScale:
-		size, step = max(lead, 1), max(lead, 1)
-	case f.shortLost:
-		end = lead / 64 * 64
-	case f.throughRope:
-		end = width
-	}
-	return size, step, end
-}
-
-func (f roundingFaults) floor() float32 {
-	if f.lowFloor {
-		return 1e-8
-	}
-	return 1e-4
-}
-
-// roundingPlants are faults of kv_rounding.
-func roundingPlants() []bench.Plant {
-	plant := func(name, class, effect, origin string, f roundingFaults) bench.Plant {
-		return own(name, class, effect, origin, []string{v4Later}, attending(func(o *attentionOptions) { o.rounding = f }))
-	}
-	return []bench.Plant{
-		plant("rounding-every-second-group", "variant", "the first 64 of each 128 channels are rounded",
-			"a block of threads that covers half of a tile", roundingFaults{everySecond: true}),
-		plant("rounding-groups-of-128", "scale-layout", "128 channels share a scale", "the block of the weights' format",
-			roundingFaults{groupOf128: true}),
-		plant("rounding-one-scale", "scale-layout", "all rounded channels of a row share a scale", "a scale of each token",
-			roundingFaults{oneScale: true}),
-		plant("rounding-short-group-lost", "variant", "a last group of fewer than 64 channels is not rounded",
-			"a loop over whole groups", roundingFaults{shortLost: true}),
-		plant("rounding-through-rope", "variant", "the rotated channels are rounded, too", "the whole row quantised",
-			roundingFaults{throughRope: true}),
-		plant("rounding-floor-low", "eps", "the floor of the largest magnitude is 1e-8",
-			"sgl-project/sglang quant_k_cache.py", roundingFaults{lowFloor: true}),
-	}
 }

@@ -65,14 +65,6 @@ func dtypeOf(c numerics.Contract) string {
 	return bench.F32
 }
 
-// outTerm is the rounding to the contract's output; fp32 is counted where the value is derived.
-func outTerm(c numerics.Contract, y, slack float64) float64 {
-	if c.Out.Name == "" {
-		return 0
-	}
-	return numerics.HalfULP(c.Output(), y, slack)
-}
-
 // inBase turns a natural log-sum-exp and its bound to a base. The product with log2 e and the constant's own rounding
 // add 2u.
 func inBase(base string, l numerics.Tracked) numerics.Tracked {

@@ -3,7 +3,7 @@
 // prefill (extend_rows.go).
 //
 // Claimed: an accepted kernel stays within the declared arithmetic in any order of keys, tiles and splits, reads no row
-// that no list names, no lane beyond a list's length and no table entry beyond a sequence, and answers empty rows,
-// lists and states as its contract says. Not claimed: how the lists were chosen (the selection has its own suite),
-// races between splits, and address arithmetic beyond these sizes.
+// outside of the lists, no lane beyond a list's length and no table entry beyond a sequence, and returns what its
+// contract says for empty rows, lists and states. Not claimed: how the lists were chosen (the selection has its own
+// suite), races between splits, and address arithmetic beyond these sizes.
 package sparse

@@ -16,8 +16,8 @@ func attentionDoc() bench.Doc {
 	return bench.Doc{
 		Summary: "o = Σ_i e^(z_i) v_i / (Σ_i e^(z_i) + e^(attn_sink[h])) with z_i = softmax_scale · <q[t,h], kv_i>, " +
 			"over the rows i of the main list and then of the extra list; " +
-			"key and value are the same row, v_i its first d_v channels; a row listed twice counts twice; a query without any " +
-			"row gives o = 0 whatever the sink",
+			"key and value are the same row, v_i its first d_v channels; a row listed twice counts twice; a query without " +
+			"rows gives o = 0, with or without a sink",
 		Operands: []bench.TensorDoc{
 			{Name: "q", DType: "F32 or BF16", Shape: "[T, H, D]", Meaning: "queries, rotated"},
 			{
@@ -38,7 +38,7 @@ func attentionDoc() bench.Doc {
 				Name:    "topk_length",
 				DType:   "I32",
 				Shape:   "[T]",
-				Meaning: "how many leading entries of indices count, 0 to N; what stands behind them is stale",
+				Meaning: "number of valid leading entries of indices, 0 to N; later entries are stale",
 			},
 			{
 				Name:  "block_table",
@@ -71,7 +71,7 @@ func attentionDoc() bench.Doc {
 				Name:  "attn_sink",
 				DType: "F32",
 				Shape: "[H]",
-				Meaning: "optional: natural logits that join the denominator, once, and are not multiplied by softmax_scale; " +
+				Meaning: "optional: natural logits added to the denominator once and not multiplied by softmax_scale; " +
 					"-Inf is no sink, +Inf makes o = 0",
 			},
 		},
@@ -81,29 +81,29 @@ func attentionDoc() bench.Doc {
 				Name:  "lse",
 				DType: "F32",
 				Shape: "[T, H]",
-				Meaning: "where asked for: log of Σ_i e^(z_i) to the base lse_base, without the sink; empty_lse for a query " +
+				Meaning: "if requested: log of Σ_i e^(z_i) to the base lse_base, without the sink; empty_lse for a query " +
 					"without rows",
 			},
 			{
 				Name:    "max_logits",
 				DType:   "F32",
 				Shape:   "[T, H]",
-				Meaning: "where asked for: the largest z_i, in natural units whatever lse_base; -Inf for a query without rows",
+				Meaning: "if requested: the largest z_i, in natural units for either lse_base; -Inf for a query without rows",
 			},
 		},
 		Attrs: []bench.AttrDoc{
-			{Name: "softmax_scale", Meaning: "factor of the scores"},
+			{Name: "softmax_scale", Meaning: "multiplies the scores"},
 			{Name: "d_v", Meaning: "leading channels of a row that are its value: D, or 512 of 576"},
 			{
 				Name:    "num_splits",
-				Meaning: "into how many parts the kernel cuts a query's rows; the result does not depend on it beyond rounding",
+				Meaning: "number of parts that the kernel splits a query's rows into; changes the result by rounding only",
 			},
 			{Name: "lse_base", Meaning: `"e" or "2"`},
 			{Name: "empty_lse", Meaning: `"-inf" or "+inf": lse of a query without rows`},
-			{Name: "page_size", Meaning: "rows of a page of kv; 0 where kv is [S, D]"},
+			{Name: "page_size", Meaning: "rows per page of kv; 0 where kv is [S, D]"},
 			{
 				Name:    "extra_page_size",
-				Meaning: "rows of a page of extra_kv; another number than page_size. 0 where it is [S2, D] or absent",
+				Meaning: "rows per page of extra_kv; may differ from page_size. 0 where it is [S2, D] or absent",
 			},
 			{
 				Name: "kv_layout",
@@ -118,7 +118,7 @@ func attentionDoc() bench.Doc {
 					`of 64 (the last may be short) to s · e4m3(v / s), s the smallest power of two that is not below max(amax |v|, ` +
 					`1e-4) · fp32(1/448) in fp32`,
 			},
-			{Name: "rope_dims", Meaning: "trailing channels that kv_rounding leaves alone"},
+			{Name: "rope_dims", Meaning: "trailing channels that kv_rounding leaves unchanged"},
 		},
 	}
 }
@@ -126,11 +126,12 @@ func attentionDoc() bench.Doc {
 // mergeDoc describes what merge_state and merge_states compute.
 const mergeFormula = "with l_i the natural logarithm that lse_i stands for: L = ln Σ_i e^(l_i), o = Σ_i e^(l_i - " +
 	"L') o_i, L' = L, or ln(e^L + e^(attn_sink[h])) with a sink; " +
-	"an empty state (lse = -Inf or +Inf) weighs 0 and its o is not read; only empty states give o = 0 whatever the sink"
+	"an empty state (lse = -Inf or +Inf) has weight 0 and its o is not read; if all states are empty, o = 0 with or " +
+	"without a sink"
 
 func mergeStateDoc() bench.Doc {
 	return bench.Doc{
-		Summary: "two attention states over disjoint keys become one; " + mergeFormula,
+		Summary: "merges two attention states over disjoint keys; " + mergeFormula,
 		Operands: []bench.TensorDoc{
 			{Name: "prefix_o", DType: "F32 or BF16", Shape: "[T, H, D]", Meaning: "normalised output over the first keys"},
 			{Name: "prefix_lse", DType: "F32", Shape: "[T, H]", Meaning: "its log-sum-exp, to the base lse_base"},
@@ -154,7 +155,7 @@ func mergeStateDoc() bench.Doc {
 
 func mergeStatesDoc() bench.Doc {
 	return bench.Doc{
-		Summary: "N attention states over disjoint keys become one (splits of a launch, ranks of context parallelism); " +
+		Summary: "merges N attention states over disjoint keys (splits of a launch, ranks of context parallelism); " +
 			mergeFormula,
 		Operands: []bench.TensorDoc{
 			{Name: "o", DType: "F32 or BF16", Shape: "[N, T, H, D]", Meaning: "normalised outputs of the states"},
@@ -163,14 +164,14 @@ func mergeStatesDoc() bench.Doc {
 				Name:  "num_states",
 				DType: "I32",
 				Shape: "[T]",
-				Meaning: "optional: how many leading states of each query count, 0 to N; the others hold nothing. All where it " +
+				Meaning: "optional: number of valid leading states of each query, 0 to N; the others are undefined. All where it " +
 					"is absent",
 			},
 			{
 				Name:    "attn_sink",
 				DType:   "F32",
 				Shape:   "[H]",
-				Meaning: "optional: natural logits that join the denominator once; -Inf is no sink, +Inf makes o = 0",
+				Meaning: "optional: natural logits added to the denominator once; -Inf is no sink, +Inf makes o = 0",
 			},
 		},
 		Outputs: mergeOutputs(),
@@ -185,15 +186,15 @@ func mergeOutputs() []bench.TensorDoc {
 			Name:    "merged_lse",
 			DType:   "F32",
 			Shape:   "[T, H]",
-			Meaning: "where asked for: L to the base out_lse_base, without the sink; empty_lse where all states are empty",
+			Meaning: "if requested: L in base out_lse_base, without the sink; empty_lse where all states are empty",
 		},
 	}
 }
 
 func mergeAttrs() []bench.AttrDoc {
 	return []bench.AttrDoc{
-		{Name: "lse_base", Meaning: `"e" or "2": what the states' log-sum-exps are to`},
-		{Name: "out_lse_base", Meaning: `"e" or "2": what merged_lse is to`},
+		{Name: "lse_base", Meaning: `"e" or "2": base of the states' log-sum-exps`},
+		{Name: "out_lse_base", Meaning: `"e" or "2": base of merged_lse`},
 		{Name: "empty_lse", Meaning: `"-inf" or "+inf": merged_lse where all states are empty`},
 	}
 }
@@ -205,7 +206,7 @@ func extendRowsDoc() bench.Doc {
 			"then its window, the rows of positions max(0, p-window_size+1) .. p, then -1. The queries of request b are its " +
 			"last extend_len[b] positions, requests one after the other",
 		Operands: []bench.TensorDoc{
-			{Name: "seq_len", DType: "I32", Shape: "[B]", Meaning: "tokens of each request, this chunk included"},
+			{Name: "seq_len", DType: "I32", Shape: "[B]", Meaning: "tokens of each request, including this chunk"},
 			{Name: "extend_len", DType: "I32", Shape: "[B]", Meaning: "tokens of it in this chunk, 0 to seq_len"},
 			{
 				Name:  "window_base",
@@ -238,9 +239,9 @@ func extendRowsDoc() bench.Doc {
 			},
 		},
 		Attrs: []bench.AttrDoc{
-			{Name: "top_k", Meaning: "most compressed rows of a list"},
-			{Name: "ratio", Meaning: "tokens of a compressed row; 0 for a layer without"},
-			{Name: "window_size", Meaning: "rows of the window, the query's own among them"},
+			{Name: "top_k", Meaning: "maximum number of compressed rows in a list"},
+			{Name: "ratio", Meaning: "tokens per compressed row; 0 for a layer without compression"},
+			{Name: "window_size", Meaning: "rows of the window, including the query's own"},
 			{Name: "align", Meaning: "W is a multiple of it"},
 		},
 	}

@@ -6,304 +6,168 @@ import (
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/softmax"
 )
 
-// attentionOptions are how a kernel computes the operator: all of them are correct, what Faults says is not.
-type attentionOptions struct {
-	lanes      int  // partial sums of a dot product, 1 where 0
-	tile       int  // entries between two looks at the maximum: online softmax; 0 is two passes
-	splits     int  // parts, where the kernel does not go by num_splits
-	exp2       bool // base-2 exponentials with log2 e folded into the scale
-	roundP     bool // weights rounded to bf16 before the product with V, the sum keeps them
-	reverse    bool
-	extraFirst bool
-	noMasked   bool // lanes without row are taken out before tiles are cut
-	wide       bool // scores, weights and sums in float64
-	fused      bool // FMA in the product with V
-	filler     []float32
-
-	attentionFaults
+// base is that of a kernel's exponentials. Constants are applied in float64 and the result rounded.
+type base[F bench.Float] struct {
+	exp, log func(x F) F
+	in, out  float64 // a natural logarithm times in is one to this base, times out the way back
 }
 
-// state is attention over some rows: maximum, sum and weighted rows relative to it, in the kernel's own base.
-type state struct {
-	top, sum float64
-	acc      []float64
+func naturalBase[F bench.Float]() base[F] {
+	return base[F]{softmax.Exp[F], func(x F) F { return F(math.Log(float64(x))) }, 1, 1}
 }
 
-// arithmetic rounds to fp32 unless the kernel is wide.
-func (o attentionOptions) r(x float64) float64 {
-	if o.wide {
-		return x
+func baseTwo[F bench.Float]() base[F] {
+	return base[F]{softmax.Exp2[F], func(x F) F { return F(math.Log2(float64(x))) }, math.Log2E, math.Ln2}
+}
+
+// by is a product with a constant.
+func by[F bench.Float](x F, factor float64) F { return F(float64(x) * factor) }
+
+// kernel is sparse_attention as steps.
+type kernel[F bench.Float] struct {
+	softmax.Stream[F]
+	base[F]
+	reader
+	rows     func(g gathered, t int) [][]float64       // entries of a query in order, nil for lanes without row
+	value    func(g gathered, row []float64) []float64 // what a row adds; nil for nothing
+	scale    func(softmaxScale F) F                    // of scores in the kernel's base
+	splits   int                                       // parts, 0 is what the call says
+	cut      func(part, parts, n int) (from, to int)
+	streamed func(z []F, s *softmax.State)                  // a part, after its rows
+	divided  func(g gathered, h int, parts []softmax.State) // all parts, before they are combined
+	partial  func(g gathered, s softmax.State) F            // a part's log-sum-exp for the combine step
+	sink     func(g gathered, h, parts int) F
+	empty    float64 // o of a query without rows
+	lse      func(s softmax.State, sink F, parts int) F
+	emptyLSE func(plusInf bool) float64
+	toBase   func(natural F, base2 bool) F
+	largest  func(score F) F // max_logits
+}
+
+// streaming is a correct kernel to the base e.
+func streaming[F bench.Float](s softmax.Stream[F]) kernel[F] { return inBaseOf(s, naturalBase[F]()) }
+
+// inBaseOf is a correct kernel with its exponentials to a base, which is folded into the scale of the scores.
+func inBaseOf[F bench.Float](s softmax.Stream[F], b base[F]) kernel[F] {
+	s.Exp = b.exp
+	return kernel[F]{
+		Stream:   s,
+		base:     b,
+		reader:   newReader(),
+		rows:     listedRows,
+		value:    leading,
+		scale:    func(softmaxScale F) F { return softmaxScale * F(b.in) },
+		cut:      func(part, parts, n int) (from, to int) { return part * n / parts, (part + 1) * n / parts },
+		streamed: func([]F, *softmax.State) {},
+		divided:  func(gathered, int, []softmax.State) {},
+		partial:  func(_ gathered, s softmax.State) F { return b.logSum(s) },
+		sink: func(g gathered, h, _ int) F {
+			if g.sink == nil {
+				return F(math.Inf(-1))
+			}
+			return by(F(g.sink[h]), b.in)
+		},
+		lse: func(s softmax.State, _ F, _ int) F { return b.logSum(s) },
+		emptyLSE: func(plusInf bool) float64 {
+			if plusInf {
+				return math.Inf(1)
+			}
+			return math.Inf(-1)
+		},
+		toBase: func(natural F, base2 bool) F {
+			if base2 {
+				return by(natural, math.Log2E)
+			}
+			return natural
+		},
+		largest: func(score F) F { return by(score, b.out) },
 	}
-	return float64(float32(x))
 }
 
-func (o attentionOptions) exp(x float64) float64 {
-	if o.exp2 {
-		return o.r(math.Exp2(x))
+// logSum is the log-sum-exp of a state, -Inf without rows.
+func (b base[F]) logSum(s softmax.State) F {
+	if math.IsInf(s.Max, -1) {
+		return F(s.Max)
 	}
-	return o.r(math.Exp(x))
+	return F(s.Max) + b.log(F(s.Sum))
 }
 
-func (o attentionOptions) log(x float64) float64 {
-	if o.exp2 {
-		return o.r(math.Log2(x))
+// listedRows are the entries of the main list, then of the extra one.
+func listedRows(g gathered, t int) [][]float64 {
+	var rows [][]float64
+	for cache, lists := range g.lists {
+		for _, at := range lists[t] {
+			if at < 0 {
+				rows = append(rows, nil)
+				continue
+			}
+			rows = append(rows, g.caches[cache][at])
+		}
 	}
-	return o.r(math.Log(x))
+	return rows
 }
 
-// unit is a natural logit in the kernel's own base.
-func (o attentionOptions) unit(x float64) float64 {
-	if o.exp2 {
-		return o.r(x * math.Log2E)
+// leading is the value of a row: its first channels.
+func leading(g gathered, row []float64) []float64 {
+	if row == nil {
+		return nil
 	}
-	return x
+	return row[:g.dv]
 }
 
-// kernel is sparse_attention under the options.
-func (o attentionOptions) kernel(a bench.Args) (bench.Results, error) {
-	g := gather(a, o.attentionFaults)
-	o.filler = g.caches[0][0]
+func (k kernel[F]) run(a bench.Args) (bench.Results, error) {
+	g := k.gather(a)
 	out, lse, top := a.Fresh("o"), make([]float64, g.t*g.h), make([]float64, g.t*g.h)
 	for t := range g.t {
-		rows := o.rows(g, t)
+		rows := k.rows(g, t)
 		for h := range g.h {
 			n := t*g.h + h
-			lse[n], top[n] = o.head(g, g.q[n*g.d:(n+1)*g.d], h, rows, out[n*g.dv:(n+1)*g.dv])
+			lse[n], top[n] = k.head(g, g.q[n*g.d:(n+1)*g.d], h, rows, out[n*g.dv:(n+1)*g.dv])
 		}
 	}
 	return bench.Results{"o": out, "lse": lse, "max_logits": top}, nil
 }
 
-// rows are the entries of a query in the kernel's order, nil for lanes without row.
-func (o attentionOptions) rows(g gathered, t int) [][]float32 {
-	var rows [][]float32
-	order := []int{0, 1}[:len(g.lists)]
-	if o.extraFirst {
-		slices.Reverse(order)
-	}
-	for _, cache := range order {
-		if o.noExtra && cache == 1 {
-			continue
-		}
-		seen := map[int]bool{}
-		for _, at := range g.lists[cache][t] {
-			switch {
-			case at >= 0 && o.once && seen[at]:
-			case at >= 0:
-				rows = append(rows, g.caches[cache][at])
-				seen[at] = true
-			case !o.noMasked:
-				rows = append(rows, nil)
-			}
-		}
-	}
-	if o.reverse {
-		slices.Reverse(rows)
-	}
-	return rows
-}
-
 // head is one query and head; it returns the log-sum-exp and the maximum as the call wants them.
-func (o attentionOptions) head(g gathered, q []float32, h int, rows [][]float32, out []float64) (lse, top float64) {
-	scale := g.scale
-	if o.noScaleFactor {
-		scale = 1
+func (k kernel[F]) head(g gathered, q []float64, h int, rows [][]float64, out []float64) (lse, top float64) {
+	z := k.Scores(q, len(rows), func(i int) []float64 { return rows[i] }, k.scale(F(g.scale)))
+	n := g.splits
+	if k.splits > 0 {
+		n = k.splits
 	}
-	if o.exp2 && !o.noLog2 {
-		scale *= float32(math.Log2E)
+	parts := make([]softmax.State, n)
+	for i := range parts {
+		from, to := k.cut(i, n, len(rows))
+		parts[i] = k.Over(z[from:to], g.dv, func(i int) []float64 { return k.value(g, rows[from+i]) })
+		k.streamed(z[from:to], &parts[i])
 	}
-	splits := g.splits
-	if o.splits > 0 {
-		splits = o.splits
-	}
-	z := make([]float64, len(rows))
-	for i, row := range rows {
-		z[i] = math.Inf(-1)
-		if row != nil {
-			z[i] = o.score(q, row, scale)
-		}
-	}
-	var parts []state
-	for i := range splits {
-		from, to := i*len(rows)/splits, (i+1)*len(rows)/splits
-		if o.splitTail {
-			size := len(rows) / splits
-			from, to = i*size, (i+1)*size
-		}
-		parts = append(parts, o.attend(z[from:to], rows[from:to], g.dv))
-	}
+	k.divided(g, h, parts)
+	sink := k.sink(g, h, n)
 	total := parts[0]
-	if splits > 1 {
-		total = o.join(g, parts, h)
+	if n > 1 {
+		total = k.Combine(parts, k.partials(g, parts))
 	}
-	sink := math.Inf(-1)
-	if g.sink != nil && !o.noSink && (!o.sinkPerSplit || splits == 1) {
-		sink = o.unit(float64(g.sink[h]))
-		if o.sinkScaled {
-			sink = o.r(sink * float64(scale))
-		}
-	}
-	denominator := o.r(total.sum + o.exp(o.r(sink-total.top)))
-	empty := math.IsInf(total.top, -1)
+	denominator := F(total.Sum) + k.Exp(sink-F(total.Max))
+	none := math.IsInf(total.Max, -1)
 	for c := range out {
-		switch {
-		case empty && o.emptyNaN:
-			out[c] = math.NaN()
-		case empty:
-			out[c] = 0
-		default:
-			out[c] = o.r(total.acc[c] / denominator)
+		if out[c] = k.empty; !none {
+			out[c] = float64(F(total.Acc[c]) / denominator)
 		}
 	}
-	lse, top = o.report(g, total, splits, sink)
-	if best := slices.MaxFunc(parts, func(a, b state) int { return cmp.Compare(a.top, b.top) }).top; splits > 1 {
-		top = o.largest(best)
+	best := slices.MaxFunc(parts, func(a, b softmax.State) int { return cmp.Compare(a.Max, b.Max) }).Max
+	if lse = k.emptyLSE(g.plusInf); !none {
+		lse = float64(k.toBase(by(k.lse(total, sink, n), k.out), g.base2))
 	}
-	return lse, top
+	return lse, float64(k.largest(F(best)))
 }
 
-// largest is a score of the kernel's own base as max_logits wants it.
-func (o attentionOptions) largest(top float64) float64 {
-	if o.exp2 {
-		top = o.r(top * math.Ln2)
+func (k kernel[F]) partials(g gathered, parts []softmax.State) []F {
+	out := make([]F, len(parts))
+	for i, s := range parts {
+		out[i] = k.partial(g, s)
 	}
-	if o.topBase2 {
-		top = o.r(top * math.Log2E)
-	}
-	return top
-}
-
-// report is the log-sum-exp and the maximum in the words of the call.
-func (o attentionOptions) report(g gathered, s state, splits int, sink float64) (lse, top float64) {
-	natural := func(x float64) float64 {
-		if o.exp2 {
-			return o.r(x * math.Ln2)
-		}
-		return x
-	}
-	if math.IsInf(s.top, -1) {
-		lse = math.Inf(-1)
-		if g.plusInf != o.emptySign {
-			lse = math.Inf(1)
-		}
-		return lse, s.top
-	}
-	sum := s.sum
-	if o.sinkInLSE {
-		sum = o.r(sum + o.exp(o.r(sink-s.top)))
-	}
-	lse = natural(o.r(s.top + o.log(sum)))
-	if o.unsplitLSE && splits == 1 {
-		lse = natural(o.log(sum))
-	}
-	if g.base2 != o.otherBase {
-		lse = o.r(lse * math.Log2E)
-	}
-	return lse, o.largest(s.top)
-}
-
-func (o attentionOptions) score(q, row []float32, scale float32) float64 {
-	if o.wide {
-		var s float64
-		for i, x := range q {
-			s += float64(x) * float64(row[i])
-		}
-		return s * float64(scale)
-	}
-	var s float32
-	if n := max(o.lanes, 1); n > 1 {
-		acc := make([]float32, n)
-		for i, x := range q {
-			acc[i%n] += float32(x * row[i])
-		}
-		for _, v := range acc {
-			s += v
-		}
-	} else {
-		for i, x := range q {
-			s += float32(x * row[i])
-		}
-	}
-	if o.bf16Scores {
-		s = toBF16(s)
-	}
-	return float64(s * scale)
-}
-
-// attend is a part of a query's entries.
-func (o attentionOptions) attend(z []float64, rows [][]float32, dv int) state {
-	s := state{top: math.Inf(-1), acc: make([]float64, dv)}
-	tile := o.tile
-	if o.leadingTile {
-		tile = 16
-	}
-	if tile == 0 {
-		tile = max(len(z), 1)
-	}
-	for from := 0; from < len(z); from += tile {
-		to := min(from+tile, len(z))
-		top := s.top
-		for _, v := range z[from:to] {
-			top = math.Max(top, v)
-		}
-		if math.IsInf(top, -1) && !o.leadingTile {
-			continue // nothing but lanes without row so far
-		}
-		if alpha := o.exp(o.r(s.top - top)); alpha != 1 {
-			s.sum = o.r(s.sum * alpha)
-			for c := range s.acc {
-				s.acc[c] = o.r(s.acc[c] * alpha)
-			}
-		}
-		s.top = top
-		for i := from; i < to; i++ {
-			if math.IsInf(z[i], -1) && !o.maskByProduct && !o.leadingTile {
-				continue
-			}
-			o.add(&s, o.exp(o.r(z[i]-top)), rows[i])
-		}
-	}
-	return s
-}
-
-// add takes in one row.
-func (o attentionOptions) add(s *state, p float64, row []float32) {
-	s.sum = o.r(s.sum + p)
-	if o.roundP {
-		p = float64(toBF16(float32(p)))
-	}
-	if row == nil && o.maskByProduct {
-		row = o.filler
-	}
-	if row == nil {
-		if p != p { // a weight of NaN meets the zeros of a lane without row
-			for c := range s.acc {
-				s.acc[c] = p
-			}
-		}
-		return
-	}
-	if o.lastValues {
-		row = row[len(row)-len(s.acc):]
-	}
-	for c := range s.acc {
-		switch {
-		case o.wide || o.fused:
-			s.acc[c] = o.r(s.acc[c] + p*float64(row[c]))
-		case o.bf16Acc:
-			s.acc[c] = float64(toBF16(float32(s.acc[c]) + float32(float32(p)*row[c])))
-		default:
-			s.acc[c] = float64(float32(s.acc[c]) + float32(float32(p)*row[c]))
-		}
-	}
-}
-
-func toBF16(x float32) float32 {
-	if x != x {
-		return x
-	}
-	b := math.Float32bits(x)
-	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
+	return out
 }

@@ -7,246 +7,181 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// mergeOptions are how a kernel merges states; what mergeFaults says is wrong.
-type mergeOptions struct {
-	stepwise bool // one state after the other, as two-state merges do, in place of all at once
-	reverse  bool
-	inBase2  bool // weights by exp2
-	wide     bool // float64
-	fused    bool
-	late     bool // divides at the end in place of scaling the weights
-	bf16     bool // the states' outputs are summed in bf16: a fault
-
-	mergeFaults
+// merger is merge_state and merge_states as steps.
+type merger[F bench.Float] struct {
+	base[F]
+	count   func(a bench.Args, t, states int) int // states of query t
+	inTwo   func(word string, state int) bool     // whether a state's log-sum-exp is taken to the base 2
+	weighs  func(lse float64) float64             // a log-sum-exp as it weighs
+	order   func(lse []F, outs [][]float64)
+	all     func(m merger[F], lse []F, outs [][]float64, sink F, out []float64) F // merges; gives the log-sum-exp
+	none    func(top F) bool                                                      // whether all states are empty
+	top     func(largest F) F                                                     // what is taken out of the exponents
+	sinks   func(denominator, joins F, states int) F
+	weights func(w []F)
+	reads   func(lse F) bool                     // whether the output of a state is read
+	share   func(w, denominator F, states int) F // what an output is multiplied by
+	add     func(acc, share, v F) F
+	divide  func(acc, denominator F) F
+	lse     func(top, logSum, logAll F) F // of the states, without and with the sink
+	outTwo  func(a bench.Args) bool       // whether merged_lse is to the base 2
+	plus    func(a bench.Args) bool       // whether it is +Inf where all states are empty
 }
 
-// mergeFaults are what a faulty kernel does otherwise.
-type mergeFaults struct {
-	twoAsNatural bool // base-2 log-sum-exps are taken for natural ones
-	naturalAsTwo bool
-	othersOnly   bool // the above, of all states but the first
-	emptyNaN     bool // -inf - -inf
-	readsEmpty   bool // the output of an empty state is multiplied by 0
-	plusIsReal   bool // +inf is a log-sum-exp like any other
-	noTop        bool // the maximum is not taken out
-	allStates    bool // num_states is not looked at
-	sinkEach     bool // the sink joins with every state
-	sinkInLSE    bool
-	noSink       bool
-	swapped      bool // each output has the other state's weight
-	outAsIn      bool // merged_lse stays in the base of the states
-	mean         bool // outputs are averaged without weights
-	emptySign    bool
-	lastOnly     bool // merged_lse is the larger one of the states
+// merging is a correct kernel: all states at once, to a base.
+func merging[F bench.Float](b base[F]) merger[F] {
+	return merger[F]{
+		base: b,
+		count: func(a bench.Args, t, states int) int {
+			if a.Has("num_states") {
+				return a.In("num_states").Ints()[t]
+			}
+			return states
+		},
+		inTwo: func(word string, _ int) bool { return word == wordTwo },
+		weighs: func(lse float64) float64 {
+			if math.IsInf(lse, 1) {
+				return math.Inf(-1)
+			}
+			return lse
+		},
+		order:   func([]F, [][]float64) {},
+		all:     merger[F].atOnce,
+		none:    func(top F) bool { return math.IsInf(float64(top), -1) },
+		top:     func(largest F) F { return largest },
+		sinks:   func(denominator, joins F, _ int) F { return denominator + joins },
+		weights: func([]F) {},
+		reads:   func(lse F) bool { return !math.IsInf(float64(lse), -1) },
+		share:   func(w, denominator F, _ int) F { return w / denominator },
+		add: func(acc, share, v F) F {
+			product := share * v
+			return acc + product
+		},
+		divide: func(acc, _ F) F { return acc },
+		lse:    func(top, logSum, _ F) F { return top + logSum },
+		outTwo: func(a bench.Args) bool { return a.Word(outBase) == wordTwo },
+		plus:   func(a bench.Args) bool { return a.Word(emptyWord) == emptyPlus },
+	}
 }
 
-func (o mergeOptions) r(x float64) float64 {
-	if o.wide {
-		return x
-	}
-	return float64(float32(x))
-}
+// natural is the merge to the base e in fp32.
+func naturalMerge() merger[float32] { return merging(naturalBase[float32]()) }
 
-// exp and log are those of the base that the kernel works in.
-func (o mergeOptions) exp(x float64) float64 {
-	if o.inBase2 {
-		return o.r(math.Exp2(x))
-	}
-	return o.r(math.Exp(x))
-}
-
-func (o mergeOptions) log(x float64) float64 {
-	if o.inBase2 {
-		return o.r(math.Log2(x))
-	}
-	return o.r(math.Log(x))
-}
-
-// operand turns a log-sum-exp to the call's base into one of the kernel's; state i is asked for.
-func (o mergeOptions) operand(l float64, base string, i int) float64 {
-	if math.IsInf(l, 1) && !o.plusIsReal {
-		l = math.Inf(-1)
-	}
-	mixed := !o.othersOnly || i > 0
-	two := base == wordTwo
-	switch {
-	case two && o.twoAsNatural && mixed:
-		two = false
-	case !two && o.naturalAsTwo && mixed:
-		two = true
-	}
-	switch {
-	case two && !o.inBase2:
-		return o.r(l * math.Ln2)
-	case !two && o.inBase2:
-		return o.r(l * math.Log2E)
-	}
-	return l
-}
-
-// row merges the states of one query and head: log-sum-exps in the kernel's base, outputs of d channels.
-func (o mergeOptions) row(lse []float64, outs [][]float64, sink float64, out []float64) (total float64) {
-	top := math.Inf(-1)
+// atOnce merges the states of one query and head: log-sum-exps in the kernel's base, outputs of d channels.
+func (m merger[F]) atOnce(lse []F, outs [][]float64, sink F, out []float64) F {
+	top := F(math.Inf(-1))
 	for _, l := range lse {
-		top = math.Max(top, l)
+		top = F(math.Max(float64(top), float64(l)))
 	}
-	if math.IsInf(top, -1) && !o.emptyNaN {
-		for c := range out {
-			out[c] = 0
-		}
+	if m.none(top) {
+		clear(out)
 		return top
 	}
-	if o.noTop {
-		top = 0
-	}
-	w := make([]float64, len(lse))
-	sum := 0.0
+	top = m.top(top)
+	w, sum := make([]F, len(lse)), F(0)
 	for i, l := range lse {
-		w[i] = o.exp(o.r(l - top))
-		sum = o.r(sum + w[i])
+		w[i] = m.exp(l - top)
+		sum += w[i]
 	}
-	denominator := sum
-	if !o.noSink {
-		joins := 1
-		if o.sinkEach {
-			joins = len(lse)
-		}
-		for range joins {
-			denominator = o.r(denominator + o.exp(o.r(sink-top)))
-		}
-	}
-	if o.swapped && len(w) > 1 {
-		w[0], w[1] = w[1], w[0]
-	}
+	denominator := m.sinks(sum, m.exp(sink-top), len(lse))
+	m.weights(w)
 	for c := range out {
-		acc := 0.0
+		acc := F(0)
 		for i, v := range outs {
-			p := w[i]
-			if !o.late {
-				p = o.r(w[i] / denominator)
-			}
-			if o.mean {
-				p = o.r(1 / float64(len(outs)))
-			}
-			if math.IsInf(lse[i], -1) && !o.readsEmpty {
-				continue
-			}
-			if o.fused || o.wide {
-				acc = o.r(acc + p*v[c])
-			} else {
-				acc = float64(float32(acc) + float32(float32(p)*float32(v[c])))
-			}
-			if o.bf16 {
-				acc = float64(toBF16(float32(acc)))
+			if m.reads(lse[i]) {
+				acc = m.add(acc, m.share(w[i], denominator, len(outs)), F(v[c]))
 			}
 		}
-		if o.late && !o.mean {
-			acc = o.r(acc / denominator)
-		}
-		out[c] = acc
+		out[c] = float64(m.divide(acc, denominator))
 	}
-	if o.sinkInLSE {
-		sum = denominator
-	}
-	if o.lastOnly {
-		return top
-	}
-	return o.r(top + o.log(sum))
+	return m.lse(top, m.log(sum), m.log(denominator))
 }
 
-// steps merges one state after the other: the pair's output and log-sum-exp are the next pair's first state.
-func (o mergeOptions) steps(lse []float64, outs [][]float64, sink float64, out []float64) float64 {
-	acc, l := append([]float64{}, outs[0]...), lse[0]
-	none := math.Inf(-1)
-	if math.IsInf(l, -1) {
-		acc = make([]float64, len(out))
+// stepwise merges one state after the other: the pair's output and log-sum-exp are the next pair's first state.
+func (m merger[F]) stepwise(lse []F, outs [][]float64, sink F, out []float64) F {
+	acc, l := slices.Clone(outs[0]), lse[0]
+	if math.IsInf(float64(l), -1) {
+		clear(acc)
 	}
 	for i := 1; i < len(lse); i++ {
 		pair := make([]float64, len(out))
-		l = o.row([]float64{l, lse[i]}, [][]float64{acc, outs[i]}, none, pair)
+		l = m.atOnce([]F{l, lse[i]}, [][]float64{acc, outs[i]}, F(math.Inf(-1)), pair)
 		acc = pair
 	}
-	o.row([]float64{l}, [][]float64{acc}, sink, out)
+	m.atOnce([]F{l}, [][]float64{acc}, sink, out)
 	return l
 }
 
-// store turns the kernel's log-sum-exp into what the call wants.
-func (o mergeOptions) store(a bench.Args, l float64) float64 {
-	if math.IsInf(l, -1) {
-		if (a.Word(emptyWord) == emptyPlus) != o.emptySign {
-			return math.Inf(1)
-		}
-		return l
-	}
-	two := a.Word(outBase) == wordTwo
-	if o.outAsIn {
-		two = a.Word(baseWord) == wordTwo
-	}
+// converted is a log-sum-exp in another base where the two differ.
+func converted[F bench.Float](lse F, fromTwo, toTwo bool) F {
 	switch {
-	case two && !o.inBase2:
-		return o.r(l * math.Log2E)
-	case !two && o.inBase2:
-		return o.r(l * math.Ln2)
+	case fromTwo && !toTwo:
+		return by(lse, math.Ln2)
+	case !fromTwo && toTwo:
+		return by(lse, math.Log2E)
 	}
-	return l
+	return lse
 }
 
 // merge is one query and head of either operator.
-func (o mergeOptions) merge(a bench.Args, lse []float64, outs [][]float64, sink float64, out []float64) float64 {
-	l := make([]float64, len(lse))
+func (m merger[F]) merge(a bench.Args, lse []float64, outs [][]float64, sink, out []float64, h int) float64 {
+	two := m.in != 1 // the kernel's own base
+	l := make([]F, len(lse))
 	for i, v := range lse {
-		l[i] = o.operand(v, a.Word(baseWord), i)
+		l[i] = converted(F(m.weighs(v)), m.inTwo(a.Word(baseWord), i), two)
 	}
-	if o.inBase2 {
-		sink = o.r(sink * math.Log2E)
+	joins := F(math.Inf(-1))
+	if sink != nil {
+		joins = by(F(sink[h]), m.in)
 	}
-	if o.reverse {
-		outs = slices.Clone(outs)
-		slices.Reverse(outs)
-		slices.Reverse(l)
-	}
+	m.order(l, outs)
+	all := m.all
 	if len(l) == 0 {
-		return o.store(a, o.row(nil, nil, sink, out))
+		all = merger[F].atOnce
 	}
-	if o.stepwise {
-		return o.store(a, o.steps(l, outs, sink, out))
+	total := all(m, l, outs, joins, out)
+	if math.IsInf(float64(total), -1) {
+		if m.plus(a) {
+			return math.Inf(1)
+		}
+		return float64(total)
 	}
-	return o.store(a, o.row(l, outs, sink, out))
+	return float64(converted(total, two, m.outTwo(a)))
 }
 
-// state is merge_state under the options.
-func (o mergeOptions) state(a bench.Args) (bench.Results, error) {
+// candidate offers both operators.
+func (m merger[F]) candidate(name string) bench.Candidate {
+	return bench.FromKernels(name, map[string]bench.Kernel{opMergeState: m.state, opMergeStates: m.states})
+}
+
+// state is merge_state.
+func (m merger[F]) state(a bench.Args) (bench.Results, error) {
 	prefix, suffix := a.In("prefix_o"), a.In("suffix_o")
 	pl, sl := a.In("prefix_lse").Data, a.In("suffix_lse").Data
 	out, lse, d := a.Fresh("merged_o"), make([]float64, len(pl)), prefix.Dim(2)
 	for n := range pl {
-		at := func(t bench.Tensor) []float64 { return t.Data[n*d : (n+1)*d] }
-		lse[n] = o.merge(a, []float64{pl[n], sl[n]}, [][]float64{at(prefix), at(suffix)}, math.Inf(-1),
-			at(bench.Tensor{Data: out}))
+		outs := [][]float64{prefix.Data[n*d : (n+1)*d], suffix.Data[n*d : (n+1)*d]}
+		lse[n] = m.merge(a, []float64{pl[n], sl[n]}, outs, nil, out[n*d:(n+1)*d], 0)
 	}
 	return bench.Results{"merged_o": out, "merged_lse": lse}, nil
 }
 
-// states is merge_states under the options.
-func (o mergeOptions) states(a bench.Args) (bench.Results, error) {
+// states is merge_states.
+func (m merger[F]) states(a bench.Args) (bench.Results, error) {
 	in, lses := a.In("o"), a.In("lse")
 	t, h, d := in.Dim(1), in.Dim(2), in.Dim(3)
 	out, lse := a.Fresh("merged_o"), make([]float64, t*h)
+	var sink []float64
+	if a.Has("attn_sink") {
+		sink = a.In("attn_sink").Data
+	}
 	for n := range lse {
-		states := in.Dim(0)
-		if a.Has("num_states") && !o.allStates {
-			states = a.In("num_states").Ints()[n/h]
-		}
 		var l []float64
 		var outs [][]float64
-		for i := range states {
+		for i := range m.count(a, n/h, in.Dim(0)) {
 			l, outs = append(l, lses.Row(i)[n]), append(outs, in.Row(i)[n*d:(n+1)*d])
 		}
-		sink := math.Inf(-1)
-		if a.Has("attn_sink") {
-			sink = a.In("attn_sink").Data[n%h]
-		}
-		lse[n] = o.merge(a, l, outs, sink, out[n*d:(n+1)*d])
+		lse[n] = m.merge(a, l, outs, sink, out[n*d:(n+1)*d], n%h)
 	}
 	return bench.Results{"merged_o": out, "merged_lse": lse}, nil
 }

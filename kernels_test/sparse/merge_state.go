@@ -64,7 +64,7 @@ func mergeShape(tokens, heads, dim int) bench.Shape {
 }
 
 func mergeStateScenarios() []bench.Scenario {
-	set := func(values map[string]float64) func(bench.Gen, *bench.Problem) error {
+	set := func(values map[string]float64) bench.Change {
 		return func(_ bench.Gen, p *bench.Problem) error {
 			for name, v := range values {
 				p.Change(name, func(int, float64) float64 { return v })
@@ -204,7 +204,7 @@ func twoAndEight(_ bench.Gen, p *bench.Problem) error {
 }
 
 // emptyRows empties every second row of a state.
-func emptyRows(sides ...string) func(bench.Gen, *bench.Problem) error {
+func emptyRows(sides ...string) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		for _, side := range sides {
 			for i := 0; i < len(p.Operands[side+"_lse"].Values); i += 2 {
@@ -216,7 +216,7 @@ func emptyRows(sides ...string) func(bench.Gen, *bench.Problem) error {
 	}
 }
 
-func emptyTail(tokens int) func(bench.Gen, *bench.Problem) error {
+func emptyTail(tokens int) bench.Change {
 	return func(_ bench.Gen, p *bench.Problem) error {
 		for _, side := range []string{"prefix_lse", "suffix_lse"} {
 			o := p.Operands[side]

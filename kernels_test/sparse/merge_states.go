@@ -82,7 +82,7 @@ func mergeStatesScenarios() []bench.Scenario {
 			"states": states, "tokens": tokens, "heads": heads, "dim": dim,
 		})
 	}
-	empty := func(which func(n, i, t int) bool) func(bench.Gen, *bench.Problem) error {
+	empty := func(which func(n, i, t int) bool) bench.Change {
 		return func(_ bench.Gen, p *bench.Problem) error {
 			s := p.Operands["lse"].Shape
 			for at := range p.Operands["lse"].Values {

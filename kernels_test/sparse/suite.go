@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/bench/softmax"
 )
 
 // Suite is the suite of this package.
@@ -19,29 +20,32 @@ func Suite() bench.Suite {
 }
 
 // ownAttention is what follows a contract of sparse_attention to the letter.
-func ownAttention(contract string) (attentionOptions, error) {
+func ownAttention(contract string) (kernel[float32], error) {
+	k := streaming(softmax.FP32())
 	switch contract {
 	case fp32, production:
-		return attentionOptions{}, nil
-	case v4First, v4Later, flashMLA, flashInfer, v4Pages, v32Pages:
-		return attentionOptions{tile: 64, exp2: contract != v4First && contract != v4Later, roundP: true}, nil
+		return k, nil
+	case flashMLA, flashInfer, v4Pages, v32Pages:
+		k = inBaseOf(softmax.FP32(), baseTwo[float32]())
+	case v4First, v4Later:
+	default:
+		return k, fmt.Errorf("sparse_attention has no contract %q; use one of %q", contract, append(sampled(), production))
 	}
-	return attentionOptions{}, fmt.Errorf("sparse_attention has no contract %q; use one of %q", contract,
-		append(sampled(), production))
+	k.Tile, k.Weight = 64, softmax.RoundedWeights
+	return k, nil
 }
 
 // built is the candidate that follows a contract to the letter.
 func built(contract string) (bench.Candidate, error) {
 	switch contract {
 	case natural, base2, plusInf, combine, bf16Natural, bf16Base2:
-		var o mergeOptions
-		return bench.FromKernels(contract, map[string]bench.Kernel{opMergeState: o.state, opMergeStates: o.states}), nil
+		return naturalMerge().candidate(contract), nil
 	case "exact":
-		return bench.FromKernel(contract, opExtendRows, extendKernel(extendFaults{}, false)), nil
+		return newLister().candidate(contract), nil
 	}
-	o, err := ownAttention(contract)
+	k, err := ownAttention(contract)
 	if err != nil {
 		return nil, err
 	}
-	return bench.FromKernel(contract, opAttention, o.kernel), nil
+	return bench.FromKernel(contract, opAttention, k.run), nil
 }

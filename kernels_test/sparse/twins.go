@@ -16,25 +16,16 @@ func twin(class, name string, edit func(g bench.Gen, p *bench.Problem) (bool, er
 	}}
 }
 
-// setAttr is an edit of one attribute.
-func setAttr(name string, v any) func(bench.Gen, *bench.Problem) (bool, error) {
-	return func(_ bench.Gen, p *bench.Problem) (bool, error) {
-		changed := p.Attrs[name] != v
-		p.Attrs[name] = v
-		return changed, nil
-	}
-}
-
 func attentionTwins() []bench.Twin {
 	return []bench.Twin{
-		twin("strides", "dense operands", dense),
-		twin("log-base", "log-sum-exps to the base e", setAttr(baseWord, "e")),
-		twin("log-base", "log-sum-exps to the base 2", setAttr(baseWord, wordTwo)),
-		twin("split", "one part", setAttr(splitsWord, 1.0)),
+		bench.Dense(),
+		bench.Fixed("log-base", "log-sum-exps to the base e", bench.Attrs{baseWord: "e"}),
+		bench.Fixed("log-base", "log-sum-exps to the base 2", bench.Attrs{baseWord: wordTwo}),
+		bench.Fixed("split", "one part", bench.Attrs{splitsWord: 1.0}),
 		twin("split", "two parts of at least one row each", twoParts),
 		twin("split", "the log-sum-exp asked for", askLSE),
-		twin("empty-row", "-inf for empty rows", setAttr(emptyWord, "-inf")),
-		twin("empty-row", "+inf for empty rows", setAttr(emptyWord, emptyPlus)),
+		bench.Fixed("empty-row", "-inf for empty rows", bench.Attrs{emptyWord: "-inf"}),
+		bench.Fixed("empty-row", "+inf for empty rows", bench.Attrs{emptyWord: emptyPlus}),
 		twin("empty-row", "a row in every lane", filled),
 		twin("paging", "pages in order", inOrder),
 		twin("paging", "one page size", onePageSize),
@@ -44,17 +35,12 @@ func attentionTwins() []bench.Twin {
 		twin("encoding", "rows of bf16 in place of bytes", asRows),
 		twin("eps", "no group below the floor of its scale", aboveFloor),
 		twin("scale-layout", "groups of one size", oneSize),
-		twin("variant", "rows as they are stored", setAttr("kv_rounding", "none")),
+		bench.Fixed("variant", "rows as they are stored", bench.Attrs{"kv_rounding": "none"}),
 		twin("mask-edge", "a lane without row behind the last one", maskedEdge),
 		twin("tile", "lists of at most 8 entries", shortLists),
 		twin("tile", "lists filled up to whole tiles", wholeTiles),
 		twin("scale", "a softmax scale of 1", unitScale),
-		twin("scale", "no sink", func(_ bench.Gen, p *bench.Problem) (bool, error) {
-			_, has := p.Operands["attn_sink"]
-			delete(p.Operands, "attn_sink")
-			delete(p.Layout, "attn_sink")
-			return has, nil
-		}),
+		bench.Lacking("scale", "no sink", "attn_sink"),
 		twin("layout", "all channels are the value", func(_ bench.Gen, p *bench.Problem) (bool, error) {
 			q, o := p.Operands["q"].Shape, p.Outputs["o"]
 			changed := o.Shape[2] != q[2]
@@ -70,13 +56,6 @@ func attentionTwins() []bench.Twin {
 		}),
 		twin("accumulation", "one row in each list", oneRow),
 	}
-}
-
-// dense takes all padding away.
-func dense(_ bench.Gen, p *bench.Problem) (bool, error) {
-	changed := len(p.Layout) > 0
-	p.Layout = map[string]bench.Layout{}
-	return changed, nil
 }
 
 func askLSE(_ bench.Gen, p *bench.Problem) (bool, error) {
@@ -188,21 +167,15 @@ func unpaged(_ bench.Gen, p *bench.Problem) (bool, error) {
 				o.Values[i] = float64(lists[t][lane])
 			}
 		}
-		remove(p, prefix+"block_table")
+		p.Drop(prefix + "block_table")
 		if kv := p.Operands[prefix+"kv"]; p.Attrs.Word("kv_layout") == "rows" {
 			kv.Shape = []int{kv.Shape[0] * kv.Shape[1], kv.Shape[2]}
 			p.Operands[prefix+"kv"], p.Attrs[prefix+"page_size"] = kv, 0.0
 			p.Layout[prefix+"kv"] = bench.Layout{}
 		}
 	}
-	remove(p, "request")
+	p.Drop("request")
 	return true, seal(p)
-}
-
-func remove(p *bench.Problem, name string) {
-	delete(p.Operands, name)
-	delete(p.Layout, name)
-	delete(p.Unread, name)
 }
 
 // onePageSize cuts the extra cache into pages of the main one's size, where it is in real values: each request's rows,

@@ -83,7 +83,7 @@ func distinct(_ bench.Gen, p *bench.Problem) (bool, error) {
 func withoutExtra(_ bench.Gen, p *bench.Problem) (bool, error) {
 	_, has := p.Operands["extra_kv"]
 	for _, name := range []string{"kv", "indices", "topk_length", "block_table"} {
-		remove(p, "extra_"+name)
+		p.Drop("extra_" + name)
 	}
 	return has, seal(p)
 }
@@ -121,7 +121,7 @@ func oneRow(_ bench.Gen, p *bench.Problem) (bool, error) {
 // mergeTwins serve both merges.
 func mergeTwins() []bench.Twin {
 	return []bench.Twin{
-		twin("strides", "dense operands", dense),
+		bench.Dense(),
 		twin("log-base", "states to the base e", rebased("e")),
 		twin("log-base", "states to the base 2", rebased(wordTwo)),
 		twin("log-base", "the merged log-sum-exp to the states' base", func(_ bench.Gen, p *bench.Problem) (bool, error) {
@@ -143,11 +143,11 @@ func mergeTwins() []bench.Twin {
 			resealMerge(p)
 			return changed, nil
 		}),
-		twin("empty-row", "-inf where all states are empty", setAttr(emptyWord, "-inf")),
-		twin("empty-row", "+inf where all states are empty", setAttr(emptyWord, emptyPlus)),
+		bench.Fixed("empty-row", "-inf where all states are empty", bench.Attrs{emptyWord: "-inf"}),
+		bench.Fixed("empty-row", "+inf where all states are empty", bench.Attrs{emptyWord: emptyPlus}),
 		twin("scale", "no sink", func(_ bench.Gen, p *bench.Problem) (bool, error) {
 			_, has := p.Operands["attn_sink"]
-			remove(p, "attn_sink")
+			p.Drop("attn_sink")
 			return has, nil
 		}),
 		twin("offset", "log-sum-exps near 0", func(_ bench.Gen, p *bench.Problem) (bool, error) {
@@ -251,7 +251,7 @@ func extendTwins() []bench.Twin {
 		}
 	}
 	return []bench.Twin{
-		twin("strides", "dense operands", dense),
+		bench.Dense(),
 		twin("selection", "no -1 among the selected rows", func(_ bench.Gen, p *bench.Problem) (bool, error) {
 			changed := false
 			p.Change("selected", func(_ int, v float64) float64 {
