@@ -12,6 +12,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -37,38 +38,25 @@ type Limits struct {
 }
 
 func (l Limits) orDefault() Limits {
-	def := Limits{
-		10 * time.Second, 15 * time.Minute, time.Second, 2 * time.Minute, 5 * time.Second, 64 << 20, 4, time.Minute,
-		10 * time.Minute,
+	return Limits{
+		Connect:   positive(l.Connect, 10*time.Second),
+		FirstByte: positive(l.FirstByte, 15*time.Minute),
+		Prefill:   positive(l.Prefill, time.Second),
+		Idle:      positive(l.Idle, 2*time.Minute),
+		Linger:    positive(l.Linger, 5*time.Second),
+		MaxBody:   positive(l.MaxBody, 64<<20),
+		MaxTries:  positive(l.MaxTries, 4),
+		MaxWait:   positive(l.MaxWait, time.Minute),
+		Patience:  positive(l.Patience, 10*time.Minute),
 	}
-	if l.Connect <= 0 {
-		l.Connect = def.Connect
+}
+
+func positive[T cmp.Ordered](v, otherwise T) T {
+	var zero T
+	if v > zero {
+		return v
 	}
-	if l.FirstByte <= 0 {
-		l.FirstByte = def.FirstByte
-	}
-	if l.Prefill <= 0 {
-		l.Prefill = def.Prefill
-	}
-	if l.Linger <= 0 {
-		l.Linger = def.Linger
-	}
-	if l.Idle <= 0 {
-		l.Idle = def.Idle
-	}
-	if l.MaxBody <= 0 {
-		l.MaxBody = def.MaxBody
-	}
-	if l.MaxTries <= 0 {
-		l.MaxTries = def.MaxTries
-	}
-	if l.MaxWait <= 0 {
-		l.MaxWait = def.MaxWait
-	}
-	if l.Patience <= 0 {
-		l.Patience = def.Patience
-	}
-	return l
+	return otherwise
 }
 
 // Options configure New.

@@ -7,7 +7,7 @@ import (
 
 // Rule is a named way of comparing two numbers, with the reason for its size.
 //
-// Make one with Exact, Count, ULP32, ULP64, Rel, Abs, AbsOrRel, Factor or Info. The zero Rule compares exactly.
+// Make one with Exact, Count, Rel, Abs, AbsOrRel, Factor or Info. The zero Rule compares exactly.
 // Strings, booleans and nulls are always compared exactly, whatever the rule, except under Info.
 type Rule struct {
 	name, why string
@@ -72,43 +72,6 @@ func Count(why string) Rule {
 	return Rule{name: "count-exact", why: why, excess: func(got, want float64) float64 {
 		return differs(got != want || got != math.Trunc(got))
 	}}
-}
-
-// ULP32 allows n units in the last place after rounding both values to float32; +0 and -0 are 0 apart.
-func ULP32(n int, why string) Rule {
-	return Rule{name: fmt.Sprintf("ulp32 %d", n), why: why, excess: func(got, want float64) float64 {
-		a, b := float32(got), float32(want)
-		return allowance(math.Abs(float64(ordered32(a)-ordered32(b))), float64(n))
-	}}
-}
-
-// ULP64 allows n units in the last place of float64; +0 and -0 are 0 apart.
-func ULP64(n int, why string) Rule {
-	return Rule{name: fmt.Sprintf("ulp64 %d", n), why: why, excess: func(got, want float64) float64 {
-		a, b := ordered64(got), ordered64(want)
-		if (a < 0) != (b < 0) {
-			return allowance(math.Abs(float64(a))+math.Abs(float64(b)), float64(n))
-		}
-		return allowance(math.Abs(float64(a-b)), float64(n))
-	}}
-}
-
-// ordered32 maps float32 values to integers in the same order, neighbours 1 apart.
-func ordered32(f float32) int64 {
-	b := int64(math.Float32bits(f))
-	if b >= 1<<31 {
-		return 1<<31 - b
-	}
-	return b
-}
-
-// ordered64 maps float64 values to integers in the same order, neighbours 1 apart.
-func ordered64(f float64) int64 {
-	b := math.Float64bits(f)
-	if b >= 1<<63 {
-		return -int64(b - 1<<63)
-	}
-	return int64(b)
 }
 
 // Rel allows |got-want| <= r*|want|; a want of 0 allows only 0.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Expected verdicts follow from the definitions: IEEE 754 spacing for ulp, the stated inequalities for the others.
+// Expected verdicts follow from the definitions, the stated inequalities.
 func TestRules(t *testing.T) {
 	inf, nan, negZero := math.Inf(1), math.NaN(), math.Copysign(0, -1)
 	next := func(x float64, n int) float64 {
@@ -17,44 +17,23 @@ func TestRules(t *testing.T) {
 		}
 		return x
 	}
-	f32 := func(n int) float64 {
-		x := float32(1)
-		for range n {
-			x = math.Nextafter32(x, 2)
-		}
-		return float64(x)
-	}
 	for name, row := range map[string]struct {
 		rule      Rule
 		got, want float64
 		ok        bool
 	}{
-		"zero rule equal":            {Rule{}, 1, 1, true},
-		"zero rule one ulp":          {Rule{}, next(1, 1), 1, false},
-		"exact sign of zero":         {Exact(""), 0, negZero, false},
-		"exact NaN":                  {Exact(""), nan, nan, true},
-		"NaN against number":         {Rel(9, ""), nan, 1, false},
-		"number against NaN":         {Abs(9, ""), 1, nan, false},
-		"inf against number":         {Abs(inf, ""), inf, 1, false},
-		"inf against inf":            {Abs(1, ""), inf, inf, true},
-		"inf against -inf":           {Factor(2, ""), inf, -inf, false},
-		"count equal":                {Count(""), 3, 3, true},
-		"count off by one":           {Count(""), 4, 3, false},
-		"count not an integer":       {Count(""), 3.5, 3.5, false},
-		"ulp64 at n":                 {ULP64(3, ""), next(1, 3), 1, true},
-		"ulp64 beyond n":             {ULP64(3, ""), next(1, 4), 1, false},
-		"ulp64 across a binade":      {ULP64(2, ""), next(1, 1), math.Nextafter(1, 0), true},
-		"ulp64 across zero":          {ULP64(2, ""), math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, true},
-		"ulp64 across zero too far":  {ULP64(1, ""), math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, false},
-		"ulp64 opposite extremes":    {ULP64(math.MaxInt, ""), math.MaxFloat64, -math.MaxFloat64, false},
-		"ulp64 zeros":                {ULP64(0, ""), 0, negZero, true},
-		"ulp64 none allowed":         {ULP64(0, ""), next(1, 1), 1, false},
-		"ulp32 at n":                 {ULP32(2, ""), f32(2), 1, true},
-		"ulp32 beyond n":             {ULP32(2, ""), f32(3), 1, false},
-		"ulp32 ignores float64 bits": {ULP32(0, ""), next(1, 1), 1, true},
-		"ulp32 across zero": {
-			ULP32(2, ""), float64(math.Float32frombits(1)), -float64(math.Float32frombits(1)), true,
-		},
+		"zero rule equal":          {Rule{}, 1, 1, true},
+		"zero rule one ulp":        {Rule{}, next(1, 1), 1, false},
+		"exact sign of zero":       {Exact(""), 0, negZero, false},
+		"exact NaN":                {Exact(""), nan, nan, true},
+		"NaN against number":       {Rel(9, ""), nan, 1, false},
+		"number against NaN":       {Abs(9, ""), 1, nan, false},
+		"inf against number":       {Abs(inf, ""), inf, 1, false},
+		"inf against inf":          {Abs(1, ""), inf, inf, true},
+		"inf against -inf":         {Factor(2, ""), inf, -inf, false},
+		"count equal":              {Count(""), 3, 3, true},
+		"count off by one":         {Count(""), 4, 3, false},
+		"count not an integer":     {Count(""), 3.5, 3.5, false},
 		"rel inside":               {Rel(0.1, ""), 109, 100, true},
 		"rel outside":              {Rel(0.1, ""), 111, 100, false},
 		"rel of zero":              {Rel(0.1, ""), 1e-300, 0, false},
