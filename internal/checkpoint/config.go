@@ -30,6 +30,12 @@ type Config struct {
 	Ratios                  []int  // V4, per main layer: tokens per compressed row, 0 for window only
 	Sparse                  []bool // V4, per main layer: overlapping compressor and indexer
 	Hash                    []bool // V4, per main layer: routed by tid2eid
+
+	// Of any family; see plain.
+	KVHeads, PlainDim, PlainInner, ExpertInner, AllExperts int
+	Types                                                  []string
+	Tied                                                   *bool
+	Special                                                []int
 }
 
 type configFile struct {
@@ -81,6 +87,7 @@ func ParseConfig(raw []byte) (Config, error) {
 	}
 	named := func(name string) bool { return f.ModelType == name }
 	c.Name = f.ModelType
+	c.plain(quant.PlainJSON(raw))
 	switch {
 	case named("deepseek_v4") || f.Streams > 0 && f.OGroups > 0:
 		c.Family, c.Name = FamilyV4, FamilyV4

@@ -143,6 +143,7 @@ func (p *patient) names() (expected int) {
 	if !p.listed() {
 		p.namesAlone()
 		p.minorities()
+		p.structure()
 		return 0
 	}
 	expected = p.matchNames()
@@ -171,6 +172,7 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 		return err
 	}
 	p.classes()
+	p.holed()
 	p.gateUp()
 	if err := p.tables(ctx); err != nil {
 		return err
@@ -183,13 +185,22 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 	if err := p.twins(); err != nil {
 		return err
 	}
+	if err := p.copies(ctx); err != nil {
+		return err
+	}
 	all, err := p.profiles(ctx, o.Progress)
 	if err != nil {
 		return err
 	}
 	p.balances(all)
 	p.nibbles(all)
-	return p.magnitudes(quants, all)
+	if err := p.magnitudes(quants, all); err != nil {
+		return err
+	}
+	if err := p.ranges(); err != nil {
+		return err
+	}
+	return p.zeroPoints(quants)
 }
 
 // jobs says for every tensor what the scan looks for: its class, the sign of scales, and, with tops, whether
@@ -200,6 +211,10 @@ func (p *patient) jobs(quants []*coded, tops bool) map[*tensor]*job {
 	for i, t := range p.tensors {
 		list[i] = newJob(t)
 		list[i].scale = p.isScale(t)
+		list[i].holes, list[i].stride = canBeHoled(t), holeStride(t.info.Size)
+		if tops && canBeCopied(t) {
+			list[i].marks = markBits(p.bytes)
+		}
 		out[t] = &list[i]
 	}
 	for _, q := range quants {

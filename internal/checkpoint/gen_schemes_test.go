@@ -391,3 +391,6 @@ func ct(form, weights string) string {
 		"ignore":["lm_head","re:.*mlp.gate$","re:.*router$"],
 		"config_groups":{"group_0":{"targets":["Linear"],"weights":{%s}}},"kv_cache_scheme":null}`, form, weights)
 }
+
+func half(code uint16) float64 { return format.FP16.Decode(uint32(code)) }
+func coded16(v float64) []byte { return coded(format.FP16, []float32{float32(v)}) }

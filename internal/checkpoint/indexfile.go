@@ -17,6 +17,7 @@ type shardIndex struct {
 	shards    []string          // in the order of first mention
 	totalSize int64             // -1 when absent
 	repeated  []string          // names listed twice
+	padding   bool              // metadata declares tensors that were filled up with zeros
 }
 
 // parseIndex reads an index. The 135,235 names of a large checkpoint are read by a scanner of plain
@@ -47,12 +48,14 @@ func parseIndex(raw []byte) (*shardIndex, error) {
 
 type indexDoc struct {
 	Metadata struct {
-		TotalSize json.Number `json:"total_size"`
+		TotalSize json.Number     `json:"total_size"`
+		Padding   json.RawMessage `json:"assay.padding"`
 	} `json:"metadata"`
 	WeightMap map[string]string `json:"weight_map"`
 }
 
 func (ix *shardIndex) total(doc indexDoc) error {
+	ix.padding = len(doc.Metadata.Padding) > 0
 	if doc.Metadata.TotalSize == "" {
 		return nil
 	}

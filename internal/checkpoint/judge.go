@@ -17,7 +17,7 @@ func (p *patient) classes() {
 		r, name, n := t.scan, []string{t.stored}, t.info.Elements()
 		scale := p.isScale(t)
 		switch {
-		case r.nans > 0 && t.info.DType == safetensors.F8E8M0:
+		case r.nans > 0 && (t.info.DType == safetensors.F8E8M0 || t.info.DType == safetensors.U8):
 			p.add(Certain, KindScaleValue, name, "%s holds %d of the code 255, NaN in e8m0, first at element %d: every weight "+
 				"of these blocks is NaN; convert the tensor again with scales capped at 254", t.stored, r.nans, r.firstNaN)
 		case r.nans > 0 && scale:

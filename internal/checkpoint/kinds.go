@@ -32,6 +32,13 @@ const (
 	KindNaN             = "nan"                  //
 	KindInf             = "inf"                  //
 	KindZero            = "all-zero"             //
+	KindHole            = "zero-run"             // a stretch of zeros in a weight
+	KindRange           = "magnitude-of-role"    // no weights have this size
+	KindZeroPoint       = "zero-point"           // off by one, or of another version of the format
+	KindConfigShape     = "config-shape"         // config.json calls for another shape
+	KindTransposed      = "transposed"           //
+	KindTied            = "tied-embeddings"      // head and embedding contradict tie_word_embeddings
+	KindTokenizer       = "tokenizer"            // ids without a row of the embedding
 	KindConstant        = "constant"             //
 	KindDuplicate       = "duplicate"            // two tensors with the same bytes
 	KindTableRange      = "tid2eid-range"        //

@@ -54,6 +54,7 @@ type patient struct {
 	lostNames  map[string]bool    // canonical names in lost shards
 	config     *Config
 	rawConfig  []byte
+	tokenCount int // 0 before tokenizer.json was read, -1 without one
 	plan       *quant.Plan
 	stamps     map[string]stamp
 	shelf      shelf               // tensors by stored name

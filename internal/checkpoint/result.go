@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -21,6 +22,8 @@ type result struct {
 	top, zero        int
 	maxCode          uint8  // e4m3 block scales only
 	first            uint64 // the first element in every lane: the value of a scalar
+	holes            []hole // runs of zero bytes, in order
+	marks            []landmark
 }
 
 // merge adds what another part of the same tensor showed.
@@ -36,6 +39,7 @@ func (r *result) merge(o result) {
 	r.differs, r.nonzero = r.differs || o.differs, r.nonzero || o.nonzero
 	r.blocks, r.top, r.zero = r.blocks+o.blocks, r.top+o.top, r.zero+o.zero
 	r.maxCode, r.first = max(r.maxCode, o.maxCode), o.first
+	r.holes, r.marks = append(r.holes, o.holes...), append(r.marks, o.marks...)
 }
 
 // job says how one tensor is scanned.
@@ -47,6 +51,9 @@ type job struct {
 	fp4    bool   // two e2m1 codes a byte: each nibble has a sign
 	tops   bool   // e4m3 block scales: find the largest
 	first  uint64 // the first element in every lane
+	holes  bool   // look for runs of zero bytes
+	stride int    // every how many bytes
+	marks  int    // look for landmarks of this many bits; 0 for none
 	decode format.Format
 	known  bool // decode is usable
 }
@@ -58,12 +65,22 @@ func newJob(t *tensor) job {
 	}
 	f, err := format.ByDType(string(t.info.DType))
 	j.decode, j.known = f, err == nil
+	if t.info.DType == safetensors.U8 && t.part == quant.Scale && t.of != nil && t.of.weight != nil &&
+		(t.of.weight.Layout == quant.MXFP4 || t.of.weight.Layout == quant.MXFP8) { // e8m0 that had no dtype
+		j.lanes, j.decode, j.known = lanesOf(safetensors.F8E8M0), format.E8M0, true
+	}
 	return j
 }
 
 // piece scans b, which starts at byte off of the tensor, a multiple of 64 bytes.
 func (j *job) piece(r *result, off int64, b []byte) {
 	r.scanned, r.first = true, j.first
+	if j.marks > 0 {
+		r.marks = landmarks(r.marks, b, off, j.marks)
+	}
+	if j.holes {
+		r.holes = zeroRuns(r.holes, b, off, j.stride)
+	}
 	if whole := len(b) &^ 7; whole < len(b) {
 		tail := [8]byte{}
 		binary.LittleEndian.PutUint64(tail[:], j.first) // the padding repeats the first element: no new class

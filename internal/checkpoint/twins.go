@@ -16,7 +16,8 @@ func (p *patient) twins() error {
 	seed := maphash.MakeSeed()
 	groups := map[uint64][]*tensor{}
 	for _, t := range p.tensors {
-		if !strings.Contains(t.canon, ".ffn.") || !strings.HasSuffix(t.canon, ".weight") || t.info.Size < 256 ||
+		named := t.weight != nil || strings.HasSuffix(t.canon, ".weight")
+		if !strings.Contains(t.canon, ".ffn.") || !named || t.info.Size < 256 ||
 			!t.scan.differs {
 			continue
 		}

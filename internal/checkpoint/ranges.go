@@ -1,0 +1,141 @@
+package checkpoint
+
+import (
+	"math"
+
+	"github.com/assay-suite/assay/internal/quant"
+)
+
+// Root mean squares of weights in sound checkpoints lie within these limits, with room of more than a factor of eight
+// on either side of every family that is known here: linear layers from 0.003 (Kimi K2 experts, 0.006) to 0.13
+// (nano-v4), embeddings from 0.005 to 2 (Gemma's, which others scale at run time). A scale that is inverted, or a
+// divisor taken as a factor, is off by the square of the scale, 2^20 and more.
+var rangeOf = map[int][2]float64{
+	roleLinear: {0x1p-12, 2}, roleEmbed: {0x1p-13, 32}, roleHead: {0x1p-13, 32}, roleRouter: {0x1p-13, 32},
+}
+
+var roleNames = map[int]string{
+	roleLinear: "weights of linear layers", roleEmbed: "the embedding", roleHead: "the output head", roleRouter: "routers",
+}
+
+// mostly is the share of a role's tensors that must be out of range for the range alone to speak: a few may be special.
+const mostly = 0.9
+
+// ranges reports roles whose weights have a size that no weights have: a fault in every tensor, which peers cannot
+// show.
+func (p *patient) ranges() error {
+	type tally struct {
+		out  []weight
+		logs []float64
+		all  int
+	}
+	tallies := map[int]*tally{}
+	for _, t := range p.tensors {
+		role := roleOf(t)
+		limits, judged := rangeOf[role]
+		if !judged || !t.scan.nonzero {
+			continue
+		}
+		w, ok := p.weightIn(t)
+		if !ok {
+			continue
+		}
+		m, err := w.corner(min(channels, w.rows), breadth)
+		if err != nil {
+			return err
+		}
+		size := logRMS(m)
+		c := tallies[role]
+		if c == nil {
+			c = &tally{}
+			tallies[role] = c
+		}
+		c.all++
+		if lo, hi := math.Log2(limits[0]), math.Log2(limits[1]); size > hi || size < lo && size > -100 {
+			c.out, c.logs = append(c.out, w), append(c.logs, size)
+		}
+	}
+	for role, c := range tallies {
+		if len(c.out) == 0 || float64(len(c.out)) < mostly*float64(c.all) || len(c.out) < 2 && role == roleLinear {
+			continue
+		}
+		var names []string
+		explained, global := 0, 0
+		for i, w := range c.out {
+			names = append(names, w.t.stored)
+			p.blamed[w.t] = true
+			if at, _ := p.inverse(w, c.logs[i]+5); at != "" { // weights are about 2^-5
+				explained++
+				if w.q.global != nil && at == w.q.global.stored {
+					global++
+				}
+			}
+		}
+		why := "their scales are wrong throughout; convert the checkpoint again"
+		kind := KindRange
+		switch {
+		case 2*global > len(c.out):
+			kind, why = KindScaleInverted, "the global scale is a divisor where a factor is read, or the other way round: "+
+				"store "+
+				"its inverse"
+		case 2*explained > len(c.out):
+			kind, why = KindScaleInverted, "the square of the stored scales explains it: every scale is inverted; store "+
+				"what the "+
+				"codes are multiplied by"
+		}
+		p.add(Likely, kind, names, "%s have a root mean square of 2^%.1f in %d of %d tensors (from %s on), and in every "+
+			"known "+
+			"checkpoint it is between 2^%.0f and 2^%.0f: %s", roleNames[role], median(c.logs), len(c.out), c.all, names[0],
+			math.Log2(rangeOf[role][0]), math.Log2(rangeOf[role][1]), why)
+	}
+	return nil
+}
+
+// zeroPoints holds the zero points of integer codes against their convention: of symmetric GPTQ they are the middle of
+// the range, and of any scheme they leave the weights' mean near zero.
+func (p *patient) zeroPoints(quants []*coded) error {
+	for _, q := range quants {
+		if q.w == nil || p.blamed[q.weight] {
+			continue
+		}
+		switch q.w.Layout {
+		case quant.GPTQ, quant.AWQ, quant.Int, quant.MLX, quant.Int4P:
+		default:
+			continue
+		}
+		w, ok := p.weightIn(q.weight)
+		if !ok || w.rows < 16 || w.cols < 16 {
+			continue
+		}
+		m, err := w.corner(min(channels, w.rows), breadth)
+		if err != nil {
+			return err
+		}
+		var sum, squares float64
+		for _, v := range m.data {
+			sum, squares = sum+v, squares+v*v
+		}
+		n := float64(len(m.data))
+		mean, rms := sum/n, math.Sqrt(squares/n)
+		if !(math.Abs(mean) > meanLimit*rms) {
+			continue
+		}
+		names := []string{q.weight.stored}
+		about := "codes and zero points do not belong together"
+		if zero := q.w.Part(quant.Zero); zero != "" {
+			names, about = []string{zero, q.weight.stored}, zero+" is off"
+			if q.w.Layout == quant.GPTQ {
+				about += ", by one if its zero points are of the other checkpoint_format (gptq stores them less one, gptq_v2 " +
+					"as they are)"
+			}
+		}
+		p.add(Likely, KindZeroPoint, names, "the values of %s have a mean of %.2f of their root mean square, and "+
+			"weights have "+
+			"one near 0: %s; convert the tensor again, or correct checkpoint_format", q.weight.stored, mean/rms, about)
+	}
+	return nil
+}
+
+// meanLimit is how far the mean of a weight's corner may lie from zero, in root mean squares: a zero point off by one
+// moves it by a step, 0.3 of them at 4 bits. Sampling leaves 0.01, and trained layers have less than 0.05.
+const meanLimit = 0.15
