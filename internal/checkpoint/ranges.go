@@ -29,7 +29,11 @@ func (p *patient) ranges() error {
 		logs []float64
 		all  int
 	}
-	tallies := map[int]*tally{}
+	type group struct {
+		role   int
+		layout string // one that is written wrong leaves the others alone
+	}
+	tallies := map[group]*tally{}
 	for _, t := range p.tensors {
 		role := roleOf(t)
 		limits, judged := rangeOf[role]
@@ -45,17 +49,19 @@ func (p *patient) ranges() error {
 			return err
 		}
 		size := logRMS(m)
-		c := tallies[role]
+		key := group{role, w.w.Layout}
+		c := tallies[key]
 		if c == nil {
 			c = &tally{}
-			tallies[role] = c
+			tallies[key] = c
 		}
 		c.all++
 		if lo, hi := math.Log2(limits[0]), math.Log2(limits[1]); size > hi || size < lo && size > -100 {
 			c.out, c.logs = append(c.out, w), append(c.logs, size)
 		}
 	}
-	for role, c := range tallies {
+	for key, c := range tallies {
+		role := key.role
 		if len(c.out) == 0 || float64(len(c.out)) < mostly*float64(c.all) || len(c.out) < 2 && role == roleLinear {
 			continue
 		}

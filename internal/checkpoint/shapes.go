@@ -121,7 +121,8 @@ func (p *patient) shapePeers(list []*tensor) {
 				if len(got) == 2 && slices.Equal(flipped, want) {
 					severity, kind, what = Certain, KindTransposed, "it is transposed; store it as its peers"
 				}
-				p.add(severity, kind, []string{t.stored}, "%s is %v, and %d of the %d tensors of its kind are %v: %s", t.stored, got,
+				p.add(severity, kind, []string{t.stored}, "%s is %v, and %d of the %d tensors of its kind are %v: %s", t.stored,
+					got,
 					len(many), len(list), want, what)
 			}
 		}
