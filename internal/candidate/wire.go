@@ -1,28 +1,21 @@
 package candidate
 
+import "github.com/assay-suite/assay/kernels_test/protocol"
+
 // Protocol is the version of the worker protocol that this package speaks.
-const Protocol = 1
+const Protocol = protocol.Version
+
+// Hello and Capability are what a worker says about itself when it is started.
+type (
+	Hello      = protocol.Hello
+	Capability = protocol.Capability
+)
 
 // The modes of a call.
 const (
 	Eager = "eager" // launch
 	Graph = "graph" // capture once, replay
 )
-
-// Hello is what a worker says about itself when it is started.
-type Hello struct {
-	Name    string                `json:"name"`
-	Version string                `json:"version"`
-	Device  string                `json:"device"`
-	Ops     map[string]Capability `json:"ops"`
-}
-
-// Capability is what a worker can do of one operator. No modes means eager.
-type Capability struct {
-	DTypes []string `json:"dtypes"`
-	Phases []string `json:"phases"`
-	Modes  []string `json:"modes"`
-}
 
 // Call is one request to a worker.
 type Call struct {

@@ -226,8 +226,8 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	stop := context.AfterFunc(w.life,
-		cancel) //nolint:contextcheck // two lives bound a call: the caller's and the worker's
+	//nolint:contextcheck // two lives bound a call: the caller's and the worker's
+	stop := context.AfterFunc(w.life, cancel)
 	defer stop()
 	answer, err := w.proc.ask(limited, request)
 	var broken *Error

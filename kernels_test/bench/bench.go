@@ -93,6 +93,9 @@ type Report struct {
 	Findings []Finding
 	Seconds  float64
 	Path     string
+	// Nondeterministic says that the same call, run again, gave other bits. It is asked of a call that is rejected or
+	// that poison has changed, before anything is blamed.
+	Nondeterministic bool
 }
 
 // First returns the finding that decides: the earliest gate, then the first output. ok is false for an accepted
@@ -142,7 +145,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 	if err != nil {
 		return r, fmt.Errorf("case %q: %w", b.Case.ID, err)
 	}
-	if err := h.offers(b.call); err != nil {
+	if err := offers(h, b.call); err != nil {
 		return r, fmt.Errorf("case %q: %w", b.Case.ID, err)
 	}
 	reply, changed, err := run(ctx, c, b.call)
@@ -159,8 +162,23 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 		}
 		poisoned, changed = append(poisoned, values(again)), append(changed, touched...)
 	}
-	for _, e := range b.Expected {
-		r.Findings = append(r.Findings, b.judge(e, got, poisoned))
+	moved := slices.ContainsFunc(poisoned, func(p map[string][]float64) bool { return b.differ(got, p) })
+	if moved {
+		if r.Nondeterministic, err = b.reruns(ctx, c, got); err != nil {
+			return r, fmt.Errorf("case %q, run again: %w", b.Case.ID, err)
+		}
+	}
+	if r.Nondeterministic { // equal bits cannot be asked for: each run is judged by the oracle
+		poisoned, r.Findings = nil, b.judgeEach(got, poisoned)
+	} else {
+		for _, e := range b.Expected {
+			r.Findings = append(r.Findings, b.judge(e, got, poisoned))
+		}
+	}
+	if !moved && !r.Accepted() {
+		if r.Nondeterministic, err = b.reruns(ctx, c, got); err != nil {
+			return r, fmt.Errorf("case %q, run again: %w", b.Case.ID, err)
+		}
 	}
 	if b.relation != nil && r.Accepted() {
 		f, err := b.relate(ctx, c, got)
@@ -199,6 +217,45 @@ func (b *Bench) judge(e Expected, got map[string][]float64, poisoned []map[strin
 	}
 	t := e.trial(e.values(got), again, prefill)
 	return Finding{Output: e.Name, Verdict: numerics.Judge(t, b.Case.Contract), Got: t.Got, Poisoned: t.Poisoned}
+}
+
+// judgeEach judges a candidate whose bits change from run to run: the plain run, and every poisoned one by itself.
+func (b *Bench) judgeEach(got map[string][]float64, poisoned []map[string][]float64) []Finding {
+	var out []Finding
+	for _, e := range b.Expected {
+		f := b.judge(e, got, nil)
+		for _, p := range poisoned {
+			if !f.Verdict.Accepted {
+				break
+			}
+			if again := b.judge(e, p, nil); !again.Verdict.Accepted {
+				f = again
+				f.Verdict.Reason = "with poison in inputs that the contract leaves unread: " + f.Verdict.Reason
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// reruns runs the plain call again and tells whether its judged bits differ.
+func (b *Bench) reruns(ctx context.Context, c Candidate, got map[string][]float64) (bool, error) {
+	reply, _, err := run(ctx, c, b.call)
+	if err != nil {
+		return false, err
+	}
+	return b.differ(got, values(reply)), nil
+}
+
+// differ tells whether two runs differ in a bit that somebody judges.
+func (b *Bench) differ(x, y map[string][]float64) bool {
+	return slices.ContainsFunc(b.Expected, func(e Expected) bool {
+		v, w := e.values(x), e.values(y)
+		if e.Free != nil && len(v) == len(e.Free) && len(w) == len(e.Free) {
+			v, w = blank(v, e.Free), blank(w, e.Free)
+		}
+		return len(v) != len(w) || numerics.BitEqual(v, w) < len(v)
+	})
 }
 
 // relate compares the joined parts with the whole.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/protocol"
 )
 
 // Attrs are an operator's own words: numbers (float64), switches (bool) and names (string).
@@ -70,16 +72,12 @@ type Reply struct {
 	Batch   []map[string]Storage // outputs of Call.BatchWith
 }
 
-// Hello is what a candidate says about itself.
-type Hello struct {
-	Name, Version, Device string
-	Ops                   map[string]Capability
-}
-
-// Capability is what a candidate can do of one operator; an empty list of phases or dtypes is all of them.
-type Capability struct {
-	DTypes, Phases, Modes []string
-}
+// Hello, Capability and Offer are what a candidate says about itself.
+type (
+	Hello      = protocol.Hello
+	Capability = protocol.Capability
+	Offer      = protocol.Offer
+)
 
 // Candidate is code under test. Run answers one call; an error that wraps ErrUnsupported says that the candidate does
 // not offer this call, every other error is a broken candidate and not a wrong result.
@@ -134,7 +132,7 @@ func (c Call) Clone() Call {
 }
 
 // offers returns an error that wraps ErrUnsupported where a candidate has said that it does not offer a call.
-func (h Hello) offers(c Call) error {
+func offers(h Hello, c Call) error {
 	can, ok := h.Ops[c.Op]
 	switch {
 	case !ok:

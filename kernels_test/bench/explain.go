@@ -28,7 +28,12 @@ func (b *Bench) Explain(ctx context.Context, c Candidate, r Report) []Cause {
 	if !bad {
 		return nil
 	}
-	out := b.memory(ctx, c, r)
+	var out []Cause
+	if r.Nondeterministic {
+		out = append(out, Cause{"race", "differs from run to run", "the same call, run again, gives other bits"})
+	} else {
+		out = b.memory(ctx, c, r)
+	}
 	out = append(out, b.twins(ctx, c)...)
 	if e, ok := b.expected(f.Output); ok {
 		pre := math.NaN()

@@ -34,6 +34,8 @@ type Family struct {
 	// Twins neutralise one feature of a problem each, most specific first: where the candidate passes the twin, the
 	// feature is what it gets wrong.
 	Twins []Twin
+	// Facets says which operands make the facets that a candidate can offer.
+	Facets FacetRule
 }
 
 // Doc is the operator's row in the table of adapters/README.md.
@@ -113,10 +115,9 @@ type Case struct {
 // ASSAY_BUDGET is full.
 func (s Suite) Cases() []Case {
 	var out []Case
-	budget, _ := suite.Value("ASSAY_BUDGET")
 	for _, f := range s.Families {
 		for _, k := range f.Scenarios {
-			if k.Full && budget != "full" {
+			if k.Full && !full() {
 				continue
 			}
 			for _, shape := range k.Shapes {
@@ -130,6 +131,11 @@ func (s Suite) Cases() []Case {
 	}
 	slices.SortFunc(out, func(a, b Case) int { return cmp.Compare(a.ID, b.ID) })
 	return out
+}
+
+func full() bool {
+	budget, _ := suite.Value("ASSAY_BUDGET")
+	return budget == "full"
 }
 
 func (s Suite) at(f Family, k Scenario, shape Shape, c numerics.Contract) Case {

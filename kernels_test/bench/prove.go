@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"github.com/assay-suite/assay/internal/suite"
 )
 
 // Proof is what became of a suite's own candidates.
@@ -238,7 +236,7 @@ func parallel(n int, f func(i int) error) error {
 
 // Every is Options.Every by ASSAY_BUDGET: all cases under full, else a slice that keeps the default run short.
 func Every() int {
-	if budget, _ := suite.Value("ASSAY_BUDGET"); budget == "full" {
+	if full() {
 		return 1
 	}
 	return 5

@@ -15,16 +15,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Candidate) error 
 	if err != nil {
 		return err
 	}
-	hello := candidate.Hello{
-		Name:    said.Name,
-		Version: said.Version,
-		Device:  said.Device,
-		Ops:     map[string]candidate.Capability{},
-	}
-	for op, o := range said.Ops {
-		hello.Ops[op] = candidate.Capability(o)
-	}
-	return candidate.Serve(ctx, in, out, hello, func(ctx context.Context, w candidate.Call) (candidate.Reply, error) {
+	return candidate.Serve(ctx, in, out, said, func(ctx context.Context, w candidate.Call) (candidate.Reply, error) {
 		call, err := fromWire(w)
 		if err != nil {
 			return candidate.Reply{}, err

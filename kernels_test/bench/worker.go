@@ -17,12 +17,7 @@ func FromWorker(w *candidate.Worker) Candidate { return workerCandidate{w} }
 
 // Hello is what the worker said when it was started.
 func (c workerCandidate) Hello(context.Context) (Hello, error) {
-	said := c.w.Hello()
-	h := Hello{Name: said.Name, Version: said.Version, Device: said.Device, Ops: map[string]Capability{}}
-	for op, o := range said.Ops {
-		h.Ops[op] = Capability(o)
-	}
-	return h, nil
+	return c.w.Hello(), nil
 }
 
 // Run sends the call over the worker protocol.

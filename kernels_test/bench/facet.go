@@ -1,0 +1,243 @@
+package bench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/assay-suite/assay/numerics"
+)
+
+// Facet is one thing that a candidate can offer of an operator: how operands are stored, what is written, in which
+// phase, and how it is launched. What a facet leaves open is arithmetic, which is the contract's.
+type Facet struct {
+	Op     string
+	Layout string // "paged", the name of a byte layout; empty for plain tensors
+	Format string // dtypes of the main operands, "BF16+F8_E4M3"
+	Out    string // dtype of the main output
+	Phase  string // empty where the operator's cases have none
+	Mode   string // empty is eager
+
+	dtypes []string // of the floating-point main operands: what a worker's `dtypes` are compared with
+}
+
+// String is the facet as a table shows it: "gqa_attention paged BF16+F8_E4M3 -> BF16, decode".
+func (f Facet) String() string { return strings.TrimSpace(f.Op + " " + f.Slug()) }
+
+// Slug is the facet without its operator.
+func (f Facet) Slug() string {
+	text := strings.TrimSpace(f.Layout+" "+f.Format) + " -> " + f.Out
+	for _, more := range []string{f.Phase, f.Mode} {
+		if more != "" {
+			text += ", " + more
+		}
+	}
+	return text
+}
+
+// same tells whether two facets are the same one.
+func (f Facet) same(o Facet) bool { return f.Op == o.Op && f.Slug() == o.Slug() }
+
+// FacetRule says which of an operator's operands make its facets. The zero value takes every operand that is no index.
+type FacetRule struct {
+	Main   []string // operands whose dtypes a worker's `dtypes` mean, in the order of the facet's name
+	Scales []string // operands that belong to the storage format and are not counted among `dtypes`
+	Out    string   // the main output; empty is the first by name
+	Paged  string   // the operand whose presence makes a call paged
+	Attr   string   // the attribute that names a layout of bytes
+	Looser []string // contracts that are looser than what the operands' format stands for
+}
+
+// facet reads the facet of a problem.
+func (r FacetRule) facet(op, phase string, p Problem) Facet {
+	f := Facet{Op: op, Phase: phase, Mode: p.Mode}
+	if f.Mode == "eager" {
+		f.Mode = ""
+	}
+	names, main := slices.Concat(r.Main, r.Scales), r.Main
+	if r.Main == nil {
+		names = slices.Sorted(maps.Keys(p.Operands))
+		main = names
+	}
+	var format []string
+	for _, name := range names {
+		o, ok := p.Operands[name]
+		if !ok || r.Main == nil && integer(o.DType) && o.DType != U8 {
+			continue
+		}
+		if !slices.Contains(format, o.DType) {
+			format = append(format, o.DType)
+		}
+		if slices.Contains(main, name) && !integer(o.DType) && !slices.Contains(f.dtypes, o.DType) {
+			f.dtypes = append(f.dtypes, o.DType)
+		}
+	}
+	if f.Format = strings.Join(format, "+"); f.Format == "" {
+		f.Format = I32
+	}
+	if _, paged := p.Operands[r.Paged]; paged {
+		f.Layout = "paged"
+	}
+	if word := p.Attrs.Word(r.Attr); word != "" && slices.Contains(format, U8) {
+		f.Layout = strings.TrimSpace(f.Layout + " " + word)
+	}
+	out := r.Out
+	if _, ok := p.Outputs[out]; !ok {
+		for _, name := range slices.Sorted(maps.Keys(p.Outputs)) {
+			out = name
+			break
+		}
+	}
+	f.Out = p.Outputs[out].DType
+	return f
+}
+
+// FacetCases are the cases of a facet under every contract that its format can be judged by, sharpest first. Every
+// contract has the same rows: a looser one never has fewer.
+type FacetCases struct {
+	Facet     Facet
+	Contracts []numerics.Contract
+	Rows      []FacetRow
+}
+
+// FacetRow is a scenario at a shape.
+type FacetRow struct {
+	ID    string // of the case without its contract
+	under func(c numerics.Contract) Case
+}
+
+// Under is the row's case under a contract.
+func (r FacetRow) Under(c numerics.Contract) Case { return r.under(c) }
+
+// Facets lists what there is to offer of a family, with all the rows that each facet's layout admits. Cases that the
+// budget leaves out are not among them. An error says that a case cannot be drawn although its table promises it.
+func (s Suite) Facets(f Family) ([]FacetCases, error) {
+	var out []FacetCases
+	phased := f.phased()
+	for _, k := range f.Scenarios {
+		if k.Full && !full() {
+			continue
+		}
+		for _, shape := range k.Shapes {
+			for _, contract := range f.Contracts {
+				c := s.at(f, k, shape, contract)
+				p, err := attemptProblem(c)
+				if err != nil {
+					if k.Contracts == nil || slices.Contains(k.Contracts, contract.Name) {
+						return nil, err
+					}
+					continue // this layout has no such row
+				}
+				phase := k.Phase
+				if !phased {
+					phase = ""
+				}
+				out = add(out, f.Facets.facet(f.Op, phase, p), contract, FacetRow{c.RowID(), func(c numerics.Contract) Case {
+					return s.at(f, k, shape, c)
+				}})
+			}
+		}
+	}
+	for i := range out {
+		out[i].order(f.Contracts)
+	}
+	return out, nil
+}
+
+// phased tells whether every scenario of a family has a phase; else phases are words of single scenarios.
+func (f Family) phased() bool {
+	return !slices.ContainsFunc(f.Scenarios, func(k Scenario) bool { return k.Phase == "" })
+}
+
+func add(all []FacetCases, facet Facet, c numerics.Contract, row FacetRow) []FacetCases {
+	at := slices.IndexFunc(all, func(f FacetCases) bool { return f.Facet.same(facet) })
+	if at < 0 {
+		at, all = len(all), append(all, FacetCases{Facet: facet})
+	}
+	f := &all[at]
+	if !slices.ContainsFunc(f.Contracts, func(o numerics.Contract) bool { return o.Name == c.Name }) {
+		f.Contracts = append(f.Contracts, c)
+	}
+	if !slices.ContainsFunc(f.Rows, func(r FacetRow) bool { return r.ID == row.ID }) {
+		f.Rows = append(f.Rows, row)
+	}
+	return all
+}
+
+// order sorts contracts as the family has them and rows by ID.
+func (f *FacetCases) order(contracts []numerics.Contract) {
+	place := func(c numerics.Contract) int {
+		return slices.IndexFunc(contracts, func(o numerics.Contract) bool { return o.Name == c.Name })
+	}
+	slices.SortStableFunc(f.Contracts, func(a, b numerics.Contract) int { return place(a) - place(b) })
+	slices.SortFunc(f.Rows, func(a, b FacetRow) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// attemptProblem draws a case that its tables may never have promised to draw: a generator that panics has no such case.
+func attemptProblem(c Case) (p Problem, err error) {
+	defer func() {
+		if e := recover(); e != nil {
+			err = fmt.Errorf("case %q cannot be drawn: %v", c.ID, e)
+		}
+	}()
+	return c.Problem()
+}
+
+// Offers tells whether a candidate has said that it offers a facet: by its list of facets where it gave one, else by
+// its lists of dtypes, phases and modes, of which an empty one means all (modes: eager).
+func Offers(h Hello, f Facet) bool {
+	can, ok := h.Ops[f.Op]
+	if !ok {
+		return false
+	}
+	if len(can.Facets) > 0 {
+		return slices.ContainsFunc(can.Facets, func(o Offer) bool { return means(o, f) })
+	}
+	if len(can.DTypes) > 0 {
+		for _, d := range f.dtypes {
+			if !slices.ContainsFunc(can.DTypes, func(o string) bool { return dtypeName(o) == d }) {
+				return false
+			}
+		}
+	}
+	return offersWord(can.Phases, f.Phase) && (f.Mode == "" || slices.Contains(can.Modes, f.Mode))
+}
+
+func offersWord(list []string, word string) bool {
+	return word == "" || len(list) == 0 || slices.Contains(list, word)
+}
+
+// means tells whether an entry of a list of facets means a facet: what it leaves out is any.
+func means(o Offer, f Facet) bool {
+	for _, d := range f.dtypes {
+		if len(o.DTypes) > 0 && !slices.ContainsFunc(o.DTypes, func(s string) bool { return dtypeName(s) == d }) {
+			return false
+		}
+	}
+	mode := f.Mode
+	if mode == "" {
+		mode = "eager"
+	}
+	return (o.Out == "" || dtypeName(o.Out) == f.Out) && (o.Layout == "" || o.Layout == f.Layout) &&
+		(o.Phase == "" || o.Phase == f.Phase) && (o.Mode == mode || o.Mode == "" && mode == "eager")
+}
+
+// dtypeName is the safetensors name of a dtype that may be spelled as torch or numpy do.
+func dtypeName(s string) string {
+	switch strings.ToLower(strings.TrimPrefix(s, "torch.")) {
+	case "float32", "f32":
+		return F32
+	case "bfloat16", "bf16":
+		return BF16
+	case "float16", "half", "f16":
+		return F16
+	case "float8_e4m3fn", "f8_e4m3":
+		return E4M3
+	case "float8_e8m0fnu", "f8_e8m0":
+		return E8M0
+	case "uint8", "u8":
+		return U8
+	}
+	return s
+}
