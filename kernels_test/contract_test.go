@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/assay-suite/assay/internal/suite"
 	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/kernels_test/mhc"
@@ -16,63 +15,93 @@ import (
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
-// A worker's contract MUST be found by itself: the sharpest that it meets in every case; a faulty one meets none and is
-// refused under one, with a cause and the known bug.
+// The contract of a candidate MUST be found by itself: the sharpest that it meets in every case of a facet. One that is
+// looser than the format is said to be, unless it is demanded; a faulty candidate meets none.
 func TestContractsAreFound(t *testing.T) {
 	tf32, err := mhc.Built("tf32-rn")
 	require.NoError(t, err)
 	turned, err := faults.Lookup("hc-norm-sqrt2")
 	require.NoError(t, err)
-	heads := mhc.Suite()
-	heads.Families = slices.DeleteFunc(heads.Families, func(f bench.Family) bool { return f.Op != "mhc_head" })
+	heads := only(t, "mhc_head")
 	for _, row := range []struct {
-		name, contract string
-		under          bench.Candidate
-		fails          bool
+		name, contract, demanded string
+		under                    bench.Candidate
+		state                    kernels.State
 	}{
-		{"exact", "fp32", mhc.FromOps("exact", oracle.Reference()), false},
-		{"tf32", "tf32-rn", mhc.FromOps("tf32", tf32.Ops()), false},
-		{"faulty", "bf16", mhc.FromOps("faulty", turned.Apply(oracle.Reference())), true},
+		{"exact", "fp32", "", mhc.FromOps("exact", oracle.Reference()), kernels.Equivalent},
+		{"tf32", "tf32-rn", "", mhc.FromOps("tf32", tf32.Ops()), kernels.Looser},
+		{"tf32 as meant", "tf32-rn", "tf32-rn", mhc.FromOps("tf32", tf32.Ops()), kernels.Equivalent},
+		{"tf32 sold as fp32", "fp32", "fp32", mhc.FromOps("tf32", tf32.Ops()), kernels.Fault},
+		{"faulty", "bf16", "", mhc.FromOps("faulty", turned.Apply(oracle.Reference())), kernels.Fault},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			found := map[string]string{}
-			rows, err := kernels.Run(t.Context(), row.under, kernels.Options{
-				Suites: []bench.Suite{heads}, Declared: func(op string, d bench.Declared) { found[op] = d.Contract },
+			all, err := kernels.Run(t.Context(), row.under, kernels.Options{
+				Suites: []bench.Suite{heads}, Contract: row.demanded,
 				Keep: func(id string) bool { return strings.Contains(id, "nano-t4") },
 			})
 			require.NoError(t, err)
-			assert.Equal(t, row.contract, found["mhc_head"])
-			failed := 0
-			for _, r := range rows {
-				if r.Outcome == suite.Failed {
-					failed++
-					if failed == 1 {
-						assert.NotEmpty(t, r.Causes)
-						assert.Equal(t, "hc-norm-sqrt2", r.Like[0].Name)
-					}
-				}
+			require.Len(t, all, 1)
+			assert.Equal(t, row.state, all[0].State)
+			assert.Equal(t, row.contract, all[0].Contract)
+			if row.name == "faulty" {
+				assert.NotEmpty(t, all[0].Causes)
+				assert.Equal(t, "hc-norm-sqrt2", all[0].Rows[0].Like[0].Name)
 			}
-			assert.Equal(t, row.fails, failed > 0)
-			lines := kernels.Lines(rows)
-			require.NotEmpty(t, lines)
-			assert.Equal(t, map[bool]string{true: "differs", false: "equivalent"}[row.fails], lines[0].Verdict())
 		})
 	}
 }
 
-// A phase that never reaches the kernel which the others run MUST be named, and one that is not offered, too.
+// only is the suite that has an operator, without its others.
+func only(t *testing.T, op string) bench.Suite {
+	t.Helper()
+	for _, s := range kernels.Suites() {
+		s.Families = slices.DeleteFunc(s.Families, func(f bench.Family) bool { return f.Op != op })
+		if len(s.Families) > 0 {
+			return s
+		}
+	}
+	t.Fatalf("no operator is called %q", op)
+	return bench.Suite{}
+}
+
+// Candidates that follow a contract to the letter MUST be accepted by every facet that the contract's format has, under
+// it or a sharper one.
+func TestBuiltInCandidatesMeetTheirFacets(t *testing.T) {
+	for _, s := range kernels.Suites() {
+		for _, f := range s.Families {
+			facets, err := s.Facets(f)
+			require.NoError(t, err)
+			for _, fc := range facets {
+				for _, contract := range fc.Contracts {
+					built, err := s.Built(contract.Name)
+					require.NoError(t, err)
+					for i, r := range fc.Rows {
+						if i%6 != 0 && budget() != "full" { // a slice: TestCases has the registered ones
+							continue
+						}
+						b, err := bench.New(r.Under(contract))
+						require.NoError(t, err)
+						report, err := b.Judge(t.Context(), built)
+						require.NoError(t, err)
+						if !report.Accepted() {
+							t.Error(fc.Facet, b.Failure(t.Context(), built, report, nil))
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A phase that never reaches the kernel which the others run MUST be named.
 func TestReach(t *testing.T) {
-	line := func(op, phase string, passed, skipped int, paths ...string) kernels.Line {
-		return kernels.Line{Op: op, Phase: phase, Cases: passed + skipped, Passed: passed, Skipped: skipped, Paths: paths}
+	line := func(op, phase string, paths ...string) kernels.Line {
+		return kernels.Line{Op: op, Facet: op + ", " + phase, Phase: phase, Paths: paths}
 	}
 	assert.Equal(t, []string{
-		`sparse_attention: prefill never reached "sm90 sparse": every call took "torch fallback"`,
-		"topk: extend is not offered, so nothing is known of it",
+		`sparse_attention, prefill never reached "sm90 sparse": every call took "torch fallback"`,
 	}, kernels.Reach([]kernels.Line{
-		line("sparse_attention", "prefill", 4, 0, "torch fallback"), line("sparse_attention", "decode", 4, 0, "sm90 sparse"),
-		line("sparse_attention", "extend", 4, 0, "sm90 sparse"),
-		line("topk", "decode", 3, 0, "radix"), line("topk", "extend", 0, 3),
-		line("mhc_pre", "", 3, 0, "a"),
-		line("gqa_attention", "decode", 0, 3), line("gqa_attention", "prefill", 0, 3),
+		line("sparse_attention", "prefill", "torch fallback"), line("sparse_attention", "decode", "sm90 sparse"),
+		line("sparse_attention", "extend", "sm90 sparse"), line("topk", "decode", "radix"), line("mhc_pre", "", "a"),
 	}))
 }

@@ -20,10 +20,14 @@ type Inside struct {
 	Embedded bool // into V4-Flash's sizes, since it refused nano-v4's
 	Recall   inside.Recall
 	Exact    inside.Recall // of the same prompts without it
-	Shift    float64       // the largest shift of a prompt's smallest margin, nats
+	Shifts   []float64     // of each prompt's smallest margin, nats
+	Shift    float64       // the largest of them
 	Calls    int
 	Path     string
-	Err      error // why there is no recall
+	DType    string       // of the activations that the kernel was given
+	Contract string       // that its cases were accepted under; empty: they were not
+	Range    *insideRange // of that contract's emulation; nil: never derived, margins are not judged
+	Err      error        // why there is no recall
 }
 
 // String is the sentence of the report.
@@ -35,9 +39,13 @@ func (i Inside) String() string {
 	if i.Embedded {
 		sizes = " (embedded into V4-Flash's sizes)"
 	}
+	limit := "; no range of its contract is known, so margins are not judged"
+	if i.Range != nil {
+		limit = fmt.Sprintf(" (%s: %.2g)", i.Contract, i.Range.Shift)
+	}
 	return fmt.Sprintf("%s inside nano-v4%s keeps %d of %d needles at %d tokens, the exact model %d; margins move by at "+
-		"most %.2g nats; %d calls",
-		i.Op, sizes, i.Recall.Found, i.Recall.Of, i.Recall.Tokens, i.Exact.Found, i.Shift, i.Calls)
+		"most %.2g nats%s; %d calls",
+		i.Op, sizes, i.Recall.Found, i.Recall.Of, i.Recall.Tokens, i.Exact.Found, i.Shift, limit, i.Calls)
 }
 
 // InsideOptions of RunInside.
@@ -78,7 +86,7 @@ func RunInside(ctx context.Context, under bench.Candidate, o InsideOptions) ([]I
 				return out, err
 			}
 		}
-		line := Inside{Op: op, Exact: exact}
+		line := Inside{Op: op, Exact: exact, DType: reads(can)}
 		for _, sizes := range []inside.Sizes{{}, inside.Flash()} {
 			k := inside.NewKernels(ctx, under, sizes, reads(can))
 			ops, err := k.Ops(m.Ops(), op)
@@ -103,7 +111,8 @@ func RunInside(ctx context.Context, under bench.Candidate, o InsideOptions) ([]I
 			}
 		}
 		for i := range min(len(line.Recall.Margins), len(exact.Margins)) {
-			line.Shift = max(line.Shift, math.Abs(line.Recall.Margins[i]-exact.Margins[i]))
+			line.Shifts = append(line.Shifts, math.Abs(line.Recall.Margins[i]-exact.Margins[i]))
+			line.Shift = max(line.Shift, line.Shifts[i])
 		}
 		out = append(out, line)
 	}

@@ -15,18 +15,19 @@ import (
 
 // Outcome is a finished run as the report shows it.
 type Outcome struct {
-	Title    string
-	Hello    bench.Hello // zero for the built-in candidates
-	Declared []string    // "mhc_pre: tf32-rn, the sharpest ..."
-	Rows     []Row
-	Inside   []Inside
-	Started  time.Time
-	Elapsed  time.Duration
+	Title   string
+	Hello   bench.Hello // zero for the built-in candidates
+	Unknown []string    // operators of the worker that assay does not have
+	Judged  []Judged
+	Inside  []Inside
+	Stopped string // why the run ended early; empty for a whole one
+	Started time.Time
+	Elapsed time.Duration
 }
 
 // Report is the run for terminal, HTML and JUnit.
 func (o Outcome) Report() report.Run {
-	lines := Lines(o.Rows)
+	lines := Lines(o.Judged)
 	run := report.Run{
 		Title: o.Title, Started: o.Started, Elapsed: o.Elapsed, Verdict: o.Verdict(),
 		Identity: []report.Fact{{Label: "seeds", Text: suite.RandDescription}},
@@ -38,8 +39,12 @@ func (o Outcome) Report() report.Run {
 			Text:  strings.TrimSpace(o.Hello.Name + " " + o.Hello.Version + " on " + o.Hello.Device),
 		})
 	}
-	for _, d := range o.Declared {
-		run.Facts = append(run.Facts, report.Fact{Label: "contract", Text: d})
+	for _, j := range o.Judged {
+		if o.Hello.Name != "" && j.Contract != "" {
+			run.Facts = append(run.Facts, report.Fact{
+				Label: "contract", Text: fmt.Sprintf("%s: %s, %s", j.Facet, j.Contract, j.Why),
+			})
+		}
 	}
 	for _, r := range Reach(lines) {
 		run.Facts = append(run.Facts, report.Fact{Label: "phases", Text: r})
@@ -47,13 +52,15 @@ func (o Outcome) Report() report.Run {
 	for _, i := range o.Inside {
 		run.Facts = append(run.Facts, report.Fact{Label: "inside", Text: i.String()})
 	}
-	for _, r := range o.Rows {
-		run.Cases = append(run.Cases, report.Case{
-			ID: r.Case.ID, Claim: r.Case.Claim, Outcome: report.Outcome(r.Outcome), Seconds: r.Report.Seconds,
-			Message: r.Message, Type: r.Report.Gate(), Text: r.Text,
-		})
-		if r.Outcome == suite.Failed || r.Outcome == suite.Errored {
-			run.Findings = append(run.Findings, finding(r))
+	for _, j := range o.Judged {
+		for _, r := range j.Rows {
+			run.Cases = append(run.Cases, report.Case{
+				ID: r.Case.ID, Claim: r.Case.Claim, Outcome: report.Outcome(r.Outcome), Seconds: r.Report.Seconds,
+				Message: r.Message, Type: r.Report.Gate(), Text: r.Text,
+			})
+			if r.Outcome == suite.Failed {
+				run.Findings = append(run.Findings, finding(r))
+			}
 		}
 	}
 	return run
@@ -72,56 +79,24 @@ func (o Outcome) absent() []string {
 	return out
 }
 
-// Verdict is the run's last word.
-func (o Outcome) Verdict() report.Verdict {
-	count := map[suite.Outcome]int{}
-	for _, r := range o.Rows {
-		count[r.Outcome]++
-	}
-	switch {
-	case count[suite.Failed] > 0:
-		return report.Verdict{
-			Code: int(suite.Regression),
-			Text: fmt.Sprintf("fault: %d of %d cases differ from the operator", count[suite.Failed],
-				len(o.Rows)-count[suite.Skip]),
-		}
-	case count[suite.Errored] > 0:
-		return report.Verdict{
-			Code: int(suite.ToolError),
-			Text: fmt.Sprintf("tool error: the candidate broke in %d of %d cases", count[suite.Errored],
-				len(o.Rows)-count[suite.Skip]),
-		}
-	case count[suite.Passed] == 0:
-		return report.Verdict{
-			Code: int(suite.Inconclusive),
-			Text: "inconclusive: no case ran; the operators that assay knows are in adapters/README.md",
-		}
-	case count[suite.Skip] > 0:
-		return report.Verdict{
-			Text: fmt.Sprintf("equivalent in %d cases; %d calls were not offered", count[suite.Passed], count[suite.Skip]),
-		}
-	}
-	return report.Verdict{Text: fmt.Sprintf("equivalent in %d cases", count[suite.Passed])}
-}
-
 func table(lines []Line, absent []string) report.Table {
 	t := report.Table{
-		Title: "operators", Terminal: true,
+		Title: "facets", Terminal: true,
 		Head: []string{
-			"operator", "phase", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "cause",
+			"facet", "contract", "cases", "failed", "worst rho", "ratio", "us", "GB/s", "verdict", "not judged", "cause",
 		},
-		Note: "worst rho: the largest |got - want| / bound, at most 1 for an accepted output; ratio: rms error over that " +
-			"of the emulated contract; us and GB/s: medians by the candidate's own clock",
+		Note: "a facet is what was offered: storage format, output, phase and mode, each judged by all of its cases; worst " +
+			"rho: the largest |got - want| / bound, at most 1 for an accepted output; ratio: rms error over that of the " +
+			"emulated contract; us and GB/s: medians by the candidate's own clock",
 	}
 	for _, l := range lines {
 		t.Rows = append(t.Rows, []string{
-			l.Op, l.Phase, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed + l.Errors), number(l.Rho),
-			number(l.Ratio),
-			number(l.Microseconds), number(l.GBs), l.Verdict(), l.Cause,
+			l.Facet, l.Contract, strconv.Itoa(l.Cases - l.Skipped), strconv.Itoa(l.Failed), number(l.Rho), number(l.Ratio),
+			number(l.Microseconds), number(l.GBs), string(l.State), l.NotSent, l.Cause,
 		})
 	}
 	if len(absent) > 0 {
-		t.Note += "; not offered: " + strings.Join(absent, ", ")
+		t.Note += "; operators that are not offered: " + strings.Join(absent, ", ")
 	}
 	return t
 }

@@ -20,10 +20,14 @@ import (
 
 // Suites lists the suites, in the order of the table of operators.
 func Suites() []bench.Suite {
-	return []bench.Suite{
+	all := []bench.Suite{
 		indexer.Suite(), topk.Suite(), sparse.Suite(), compressor.Suite(), dense.Suite(), mhc.Suite(), route.Suite(),
 		gemm.Suite(), norm.Suite(),
 	}
+	for i := range all {
+		all[i] = withFacets(all[i])
+	}
+	return all
 }
 
 // Cases lists every case of every suite, sorted by ID.

@@ -10,60 +10,57 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// Line is one line of the table: an operator in a phase.
+// Line is one line of the table: a facet.
 type Line struct {
-	Op, Phase                              string
-	Cases, Passed, Failed, Errors, Skipped int
-	Rho                                    float64 // the largest |got − want| / bound
+	Op, Facet, Phase               string
+	State                          State
+	Cases, Passed, Failed, Skipped int
+	Rho                            float64 // the largest |got − want| / bound
 	// the largest rms error over the emulated contract's, 0 where no case has one
 	Ratio             float64
 	Microseconds, GBs float64 // medians by the candidate's clock, 0 where it gave none
 	Contract          string
-	Cause             string // of the first failure
+	Cause             string
+	NotSent           string
 	Paths             []string
 }
 
-// Verdict of the line in a word.
-func (l Line) Verdict() string {
-	switch {
-	case l.Failed > 0:
-		return "differs"
-	case l.Errors > 0:
-		return "breaks"
-	case l.Passed == 0:
-		return "not offered"
-	}
-	return "equivalent"
-}
-
-// Lines sums rows up by operator and phase, in the order of their first row.
-func Lines(rows []Row) []Line {
-	type key struct{ op, phase string }
-	var order []key
-	lines, micros, gbs := map[key]*Line{}, map[key][]float64{}, map[key][]float64{}
-	for _, r := range rows {
-		k := key{r.Case.Family.Op, r.Case.Scenario.Phase}
-		l, seen := lines[k]
-		if !seen {
-			l = &Line{Op: k.op, Phase: k.phase, Contract: r.Case.Contract.Name}
-			lines[k], order = l, append(order, k)
-		}
-		if l.Contract != r.Case.Contract.Name {
-			l.Contract = "each"
-		}
-		l.add(r)
-		if s := r.Report.Seconds; s > 0 {
-			micros[k], gbs[k] = append(micros[k], s*1e6), append(gbs[k], float64(r.Bytes)/s/1e9)
-		}
-	}
+// Lines sums facets up.
+func Lines(all []Judged) []Line {
 	var out []Line
-	for _, k := range order {
-		l := lines[k]
-		l.Microseconds, l.GBs = median(micros[k]), median(gbs[k])
+	for _, j := range all {
+		l := Line{
+			Op: j.Facet.Op, Facet: j.Facet.String(), Phase: j.Facet.Phase, State: j.State, Contract: j.Contract,
+			NotSent: strings.Join(j.NotSent, "; "), Cause: j.cause(),
+		}
+		if j.Facet.Format == "" { // of a built-in candidate
+			l.Facet = j.Facet.Op
+		}
+		var micros, gbs []float64
+		for _, r := range j.Rows {
+			l.add(r)
+			if s := r.Report.Seconds; s > 0 && r.Outcome != suite.Skip {
+				micros, gbs = append(micros, s*1e6), append(gbs, float64(r.Bytes)/s/1e9)
+			}
+		}
+		l.Microseconds, l.GBs = median(micros), median(gbs)
 		slices.Sort(l.Paths)
-		out = append(out, *l)
+		out = append(out, l)
 	}
 	return out
+}
+
+// cause is the first cause of a faulty facet, in a few words.
+func (j Judged) cause() string {
+	if len(j.Causes) > 0 {
+		return fmt.Sprintf("%s (%s)", j.Causes[0].Class, j.Causes[0].Name)
+	}
+	for _, r := range j.Rows {
+		if len(r.Causes) > 0 {
+			return fmt.Sprintf("%s (%s)", r.Causes[0].Class, r.Causes[0].Name)
+		}
+	}
+	return ""
 }
 
 func (l *Line) add(r Row) {
@@ -71,21 +68,15 @@ func (l *Line) add(r Row) {
 	switch r.Outcome {
 	case suite.Passed:
 		l.Passed++
-	case suite.Failed:
-		l.Failed++
 	case suite.Skip:
 		l.Skipped++
 		return
 	default:
-		l.Errors++
-		return
+		l.Failed++
 	}
 	l.Rho = max(l.Rho, r.Report.Rho())
 	for _, f := range r.Report.Findings {
 		l.Ratio = max(l.Ratio, f.Verdict.Ratio)
-	}
-	if l.Cause == "" && len(r.Causes) > 0 {
-		l.Cause = fmt.Sprintf("%s (%s)", r.Causes[0].Class, r.Causes[0].Name)
 	}
 	if r.Report.Path != "" && !slices.Contains(l.Paths, r.Report.Path) {
 		l.Paths = append(l.Paths, r.Report.Path)
@@ -101,7 +92,7 @@ func median(v []float64) float64 {
 }
 
 // Reach says which phases of an operator never reached the kernel that its other phases ran, by what the candidate
-// called its paths, and which it does not offer at all.
+// called its paths.
 func Reach(lines []Line) []string {
 	byOp := map[string][]Line{}
 	for _, l := range lines {
@@ -111,17 +102,10 @@ func Reach(lines []Line) []string {
 	}
 	var out []string
 	for _, op := range slices.Sorted(maps.Keys(byOp)) {
-		phases := byOp[op]
-		if !slices.ContainsFunc(phases, func(l Line) bool { return l.Skipped < l.Cases }) {
-			continue // the operator is not offered at all
-		}
-		main := mainPath(phases)
-		for _, l := range phases {
-			switch {
-			case l.Passed+l.Failed == 0 && l.Skipped > 0:
-				out = append(out, fmt.Sprintf("%s: %s is not offered, so nothing is known of it", op, l.Phase))
-			case main != "" && len(l.Paths) > 0 && !slices.Contains(l.Paths, main):
-				out = append(out, fmt.Sprintf("%s: %s never reached %q: every call took %q", op, l.Phase, main,
+		main := mainPath(byOp[op])
+		for _, l := range byOp[op] {
+			if main != "" && len(l.Paths) > 0 && !slices.Contains(l.Paths, main) {
+				out = append(out, fmt.Sprintf("%s never reached %q: every call took %q", l.Facet, main,
 					strings.Join(l.Paths, ", ")))
 			}
 		}

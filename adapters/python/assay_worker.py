@@ -261,14 +261,22 @@ def _prefill(o):
 _OPS = {}
 
 
-def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("eager",), batch=False, torch=None):
-    """Declares the function for one operator. modes: with "graph" the function captures and replays where call.mode says so
-    (call.capture_with is what to capture first). batch: it runs call.batch_with in the same launch. torch: a device."""
+def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("eager",), batch=False, torch=None, facets=None, contract=None, made_for=None):
+    """Declares the function for one operator. dtypes are those of the main operands, as safetensors or torch spell them; weights,
+    scales and indices beside them do not count. modes: with "graph" the function captures and replays where call.mode says so
+    (call.capture_with is what to capture first). batch: it runs call.batch_with in the same launch. torch: a device. facets: a list
+    of {"dtypes": [...], "out": ..., "layout": ..., "phase": ..., "mode": ...} where what is offered is no product of the lists.
+    contract: the arithmetic that the kernel declares. made_for: {dimension: [sizes]} that the kernel is built for; cases are moved
+    to these sizes."""
 
     def declare(function):
         _OPS[name] = {
             "function": function, "batch": batch, "torch": torch,
-            "hello": {"dtypes": list(dtypes), "phases": list(phases), "modes": list(modes)},
+            "hello": {
+                "dtypes": list(dtypes), "phases": list(phases), "modes": list(modes),
+                **({"facets": list(facets)} if facets else {}), **({"contract": contract} if contract else {}),
+                **({"made_for": {k: list(v) for k, v in made_for.items()}} if made_for else {}),
+            },
         }
         return function
 
@@ -292,9 +300,6 @@ def _answer(line, ops, backends):
         call.capture_with = Call(backend, line, others[line["capture_with"]], line["capture_with"])
     call.batch_with = [Call(backend, line, others[case], case) for case in line.get("batch_with") or []]
     calls = [call, *call.batch_with]
-    for dtype in call.dtypes.values():
-        if dtype not in entry["hello"]["dtypes"] and dtype.startswith(("F", "B")) and dtype != "BOOL":
-            raise Unsupported(f"dtype {dtype} is not in {entry['hello']['dtypes']}")
     seconds, path, digests = [], None, []
     for i in range(line.get("repeat", 1)):
         if i > 0:

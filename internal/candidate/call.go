@@ -39,7 +39,7 @@ func (w *Worker) exchange(ctx context.Context, call Call, request callLine, raw 
 	if !w.answered {
 		limit = w.opts.First
 	}
-	answer, err := w.ask(ctx, limit, raw)
+	answer, err := w.ask(ctx, limit, raw, anyLine)
 	if err != nil {
 		return Reply{}, err
 	}

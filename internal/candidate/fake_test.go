@@ -121,6 +121,9 @@ func sayHello(how string) {
 		say(`{"protocol":1,"name":"fake","ops":{}}`)
 	case "prints-first":
 		say("import took 3 s")
+	case "prints-and-serves":
+		say("import took 3 s\nusing device 0")
+		say(`{"protocol":1,"name":"fake","version":"1","device":"none","ops":{"copy":{}}}`)
 	case "changes":
 		say(`{"protocol":1,"name":"fake-%d","ops":{"copy":{}}}`, os.Getpid())
 	default:

@@ -6,6 +6,7 @@ import "time"
 type Options struct {
 	Timeout  time.Duration // for one call: 60 s
 	First    time.Duration // for hello, and for the first call that a process answers, which may compile: 300 s
+	Quiet    time.Duration // after a line that was printed before hello is answered: 60 s
 	Grace    time.Duration // to end by itself once standard input ends: 5 s
 	Attempts int           // starts in a row that may fail before nothing is started any more: 3
 	Stderr   int           // bytes of standard error that are kept: 64 KiB
@@ -20,6 +21,7 @@ func (o Options) withDefaults() Options {
 	}
 	set(&o.Timeout, 60*time.Second)
 	set(&o.First, 300*time.Second)
+	set(&o.Quiet, 60*time.Second)
 	set(&o.Grace, 5*time.Second)
 	if o.Attempts <= 0 {
 		o.Attempts = 3

@@ -138,9 +138,36 @@ func (p *process) pending() (line, bool) {
 // afterOutput is how long a process may take to end once its standard output has.
 const afterOutput = time.Second
 
-// ask writes one line and waits for one. A context that ends is its own error; everything else is an *Error.
-func (p *process) ask(ctx context.Context, request []byte) ([]byte, error) {
+// ask writes one line and waits for one that answers says is an answer; lines before it go to other,
+// and after one of those at most quiet passes. A context that ends is its own error; everything else is an *Error.
+func (p *process) ask(ctx context.Context, request []byte, answers func([]byte) bool, quiet time.Duration,
+	other io.Writer,
+) ([]byte, error) {
+	var last []byte
 	go func() { _, _ = p.stdin.Write(append(request, '\n')) }() // a worker that is gone shows in lines and done
+	wait := ctx
+	for skipped := 0; ; skipped++ {
+		text, err := p.await(wait)
+		if err != nil && skipped > 0 && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			return nil, problem(KindLine, nil, "the answer to hello is %q, and nothing came after it within %v", start(last),
+				quiet)
+		}
+		if err != nil || answers(text) || skipped == mostChatter {
+			return text, err
+		}
+		last = text
+		_, _ = fmt.Fprintf(other, "%s\n", text)
+		limited, cancel := context.WithTimeout(ctx, quiet)
+		defer cancel() //nolint:revive // at most mostChatter of them
+		wait = limited
+	}
+}
+
+// mostChatter is how many lines a worker may print before its first answer: banners of libraries, prints of its own.
+const mostChatter = 200
+
+// await waits for a line.
+func (p *process) await(ctx context.Context) ([]byte, error) {
 	select {
 	case l, open := <-p.lines:
 		switch {

@@ -201,7 +201,7 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 	if err != nil {
 		return Hello{}, err
 	}
-	answer, err := w.ask(ctx, w.opts.First, request)
+	answer, err := w.ask(ctx, w.opts.First, request, isHello)
 	if err != nil {
 		return Hello{}, err
 	}
@@ -222,14 +222,25 @@ func (w *Worker) greet(ctx context.Context) (Hello, error) {
 	return said.Hello, nil
 }
 
+// isHello tells an answer to hello from what a worker printed before it served.
+func isHello(line []byte) bool {
+	var said map[string]json.RawMessage
+	return json.Unmarshal(line, &said) == nil && said["protocol"] != nil
+}
+
+// anyLine is every line: a worker that serves prints nothing but answers.
+func anyLine([]byte) bool { return true }
+
 // ask asks the process with a limit.
-func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte) ([]byte, error) {
+func (w *Worker) ask(ctx context.Context, limit time.Duration, request []byte, answers func([]byte) bool) ([]byte,
+	error,
+) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	//nolint:contextcheck // two lives bound a call: the caller's and the worker's
 	stop := context.AfterFunc(w.life, cancel)
 	defer stop()
-	answer, err := w.proc.ask(limited, request)
+	answer, err := w.proc.ask(limited, request, answers, w.opts.Quiet, w.stderr)
 	var broken *Error
 	switch {
 	case err == nil:

@@ -196,7 +196,7 @@ func TestStartRefusals(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			_, err := Start(t.Context(), fake(t, how), Options{Dir: dir})
+			_, err := Start(t.Context(), fake(t, how), Options{Dir: dir, Quiet: 100 * time.Millisecond})
 			var broken *Error
 			require.ErrorAs(t, err, &broken)
 			assert.Equal(t, c.kind, broken.Kind)
@@ -318,4 +318,13 @@ func TestCallThatCannotBeWritten(t *testing.T) {
 	require.ErrorAs(t, err, &value)
 	mustAnswer(t, w, "after")
 	assert.Zero(t, w.Restarts())
+}
+
+// What a worker prints before it serves MUST do no harm: it is kept with its standard error.
+func TestChatterBeforeHello(t *testing.T) {
+	w, err := Start(t.Context(), fake(t, "prints-and-serves"), Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	assert.Equal(t, "fake", w.Hello().Name)
+	assert.Contains(t, w.Stderr(), "using device 0")
+	require.NoError(t, w.Close())
 }

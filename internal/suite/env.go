@@ -36,8 +36,9 @@ func Env() []Variable {
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
 		{"ASSAY_DISRUPT", "0", "1 allows diagnose aborts, floods, soaks and more than four clients at once", oneOf("0", "1")},
 		{"ASSAY_SHARD", "", "i/n judges part i (from 0) of n of the kernel cases", shard},
-		{"ASSAY_RESUME", "", "folder of a live, diagnose or weights run to continue", nil},
+		{"ASSAY_RESUME", "", "folder of a live, diagnose, weights or kernels run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
+		{"ASSAY_CONTRACT", "", "the arithmetic that kernels must meet (fp32, bf16, ...); unset: the sharpest they meet", nil},
 		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
 		{
 			"ASSAY_HAYSTACK", "the shipped Opticks", "what to hide needles in: a text file, or opticks, tom-sawyer, " +

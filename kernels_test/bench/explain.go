@@ -39,7 +39,7 @@ func (b *Bench) Explain(ctx context.Context, c Candidate, r Report) []Cause {
 		pre := math.NaN()
 		if o, has := b.call.Outputs[f.Output]; has && !e.Touched {
 			pre = prefilled(o.DType, o.Prefill)
-			if n := unwritten(f.Got, pre); n > 0 {
+			if n := unwritten(f.Got, e.Want, pre); n > 0 {
 				out = append(out, Cause{
 					"unwritten", "launch too small", fmt.Sprintf("%d elements of %s were never written", n, f.Output),
 				})
@@ -183,6 +183,18 @@ func (b *Bench) twins(ctx context.Context, c Candidate) []Cause {
 		r, err := neutral.Judge(ctx, c)
 		if err == nil && r.Accepted() {
 			out = append(out, Cause{t.Class, t.Name, fmt.Sprintf("the same case passes with %s", t.Name)})
+		}
+	}
+	return out
+}
+
+// Active names the twins whose feature is not neutral in this case.
+func (b *Bench) Active() []string {
+	var out []string
+	for _, t := range b.Case.Family.Twins {
+		p := b.problem.Clone()
+		if t.Apply(b.Case.gen(), &p) {
+			out = append(out, t.Name)
 		}
 	}
 	return out

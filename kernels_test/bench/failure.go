@@ -18,10 +18,18 @@ func (c Case) Again() string {
 	return "go test ./kernels_test -count=1 -run '" + strings.Join(segments, "/") + "'"
 }
 
-// Failure is the text of a rejected report: what was claimed, what came out, how far it may lie, where it went wrong,
-// what would explain it, which known bugs look like it, and the command that runs it again. c is the candidate, which
-// is run again to see what it reads; plants are the suite's.
+// Failure explains a rejected report and is its text: see Text. c is the candidate, which is run again to see what it
+// reads; plants are the suite's.
 func (b *Bench) Failure(ctx context.Context, c Candidate, r Report, plants []Plant) string {
+	if r.Accepted() {
+		return ""
+	}
+	return b.Text(r, b.Explain(ctx, c, r), b.Library(ctx, plants, r))
+}
+
+// Text is the text of a rejected report: what was claimed, what came out, how far it may lie, where it went wrong, what
+// would explain it, which known bugs look like it, and the command that runs it again.
+func (b *Bench) Text(r Report, causes, like []Cause) string {
 	f, bad := r.First()
 	if !bad {
 		return ""
@@ -32,8 +40,8 @@ func (b *Bench) Failure(ctx context.Context, c Candidate, r Report, plants []Pla
 		{"got", b.got(f)},
 		{"want", b.want(f)},
 		{"shape", b.shape(f, r)},
-		{"likely", likely(f, b.Explain(ctx, c, r))},
-		{"like", known(b.Library(ctx, plants, r))},
+		{"likely", likely(f, causes)},
+		{"like", known(like)},
 		{"again", b.Case.Again()},
 	}
 	var out strings.Builder
@@ -116,10 +124,7 @@ func (b *Bench) shape(f Finding, r Report) string {
 // likely puts causes into words. Where structure says it all and nothing else is known, there is nothing to add.
 func likely(f Finding, causes []Cause) string {
 	if len(causes) == 0 {
-		if f.Verdict.Gate == numerics.Structure {
-			return ""
-		}
-		return "nothing that this suite tries makes it pass"
+		return "no twin cures it: nothing that this suite neutralises makes the case pass"
 	}
 	text := fmt.Sprintf("%s (%s): %s", causes[0].Class, causes[0].Name, causes[0].Why)
 	if len(causes) > 1 {

@@ -1,0 +1,126 @@
+package kernels
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// explained is how many failing cases of a facet are explained one by one, of as many scenarios as there are: each
+// costs a call for every twin. The others take the facet's ranking.
+const explained = 12
+
+// Ranked is a possible cause of a facet's failures.
+type Ranked struct {
+	bench.Cause
+	Explains int     // failing cases that it explains, of those that were asked
+	Of       int     // failing cases that were asked
+	Against  float64 // share of the accepted cases in which the feature is at work all the same
+	score    float64
+}
+
+// explainSome explains failing cases and ranks the causes by how well they explain all of them, less what the accepted
+// cases exclude: a feature that is at work in a case that passes is not what is wrong.
+func (o Options) explainSome(ctx context.Context, s bench.Suite, j *Judged, under bench.Candidate) error {
+	asked := spread(j.Rows)
+	if len(asked) == 0 {
+		return nil
+	}
+	for _, i := range asked {
+		if err := o.ask(ctx, s, &j.Rows[i], under); err != nil {
+			return err
+		}
+	}
+	j.Causes = rank(j.Rows, asked)
+	order := func(r *Row) {
+		slices.SortStableFunc(r.Causes, func(a, b bench.Cause) int { return cmp.Compare(j.place(a), j.place(b)) })
+	}
+	var general []bench.Cause
+	for _, c := range j.Causes {
+		general = append(general, c.Cause)
+	}
+	for i := range j.Rows {
+		r := &j.Rows[i]
+		if r.Outcome != suite.Failed {
+			continue
+		}
+		if !slices.Contains(asked, i) {
+			r.Causes = slices.Clone(general)
+		}
+		order(r)
+		if err := o.write(r); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (j *Judged) place(c bench.Cause) int {
+	for i, r := range j.Causes {
+		if r.Class == c.Class && r.Name == c.Name {
+			return i
+		}
+	}
+	return len(j.Causes)
+}
+
+// spread picks failing rows: one of each scenario first, then further ones, up to explained.
+func spread(rows []Row) []int {
+	var first, rest []int
+	seen := map[string]bool{}
+	for i, r := range rows {
+		switch {
+		case r.Outcome != suite.Failed || r.bench == nil:
+		case seen[r.Case.Scenario.ID]:
+			rest = append(rest, i)
+		default:
+			seen[r.Case.Scenario.ID] = true
+			first = append(first, i)
+		}
+	}
+	all := slices.Concat(first, rest)
+	return all[:min(len(all), explained)]
+}
+
+// rank scores every cause that was named: a first place in a failing case counts 1, a second 1/2, and so on, in the
+// mean over the failing cases; the share of accepted cases that speak against it is taken off.
+func rank(rows []Row, asked []int) []Ranked {
+	var out []Ranked
+	for _, i := range asked {
+		for place, c := range rows[i].Causes {
+			at := slices.IndexFunc(out, func(r Ranked) bool { return r.Class == c.Class && r.Name == c.Name })
+			if at < 0 {
+				at, out = len(out), append(out, Ranked{Cause: c, Of: len(asked)})
+			}
+			out[at].Explains++
+			out[at].score += 1 / float64(1+place) / float64(len(asked))
+		}
+	}
+	active, accepted := atWork(rows)
+	for i := range out {
+		if accepted > 0 {
+			out[i].Against = float64(active[out[i].Name]) / float64(accepted)
+		}
+		out[i].score -= out[i].Against
+	}
+	slices.SortStableFunc(out, func(a, b Ranked) int { return cmp.Compare(b.score, a.score) })
+	return out
+}
+
+// atWork counts, by the name of a twin, the accepted cases in which its feature is not neutral.
+func atWork(rows []Row) (active map[string]int, accepted int) {
+	active = map[string]int{}
+	for _, r := range rows {
+		if r.Outcome != suite.Passed || r.bench == nil {
+			continue
+		}
+		accepted++
+		for _, name := range r.bench.Active() {
+			active[name]++
+		}
+	}
+	return active, accepted
+}
