@@ -10,8 +10,9 @@ import (
 )
 
 // explained is how many failing cases of a facet are explained one by one, of as many scenarios as there are: each
-// costs a call for every twin. The others take the facet's ranking.
-const explained = 12
+// costs a call for every twin. The others take the facet's ranking. Known bugs that look alike are searched for in the
+// first few only: that costs a run of every planted fault of the suite.
+const explained, compared = 8, 2
 
 // Ranked is a possible cause of a facet's failures.
 type Ranked struct {
@@ -29,8 +30,8 @@ func (o Options) explainSome(ctx context.Context, s bench.Suite, j *Judged, unde
 	if len(asked) == 0 {
 		return nil
 	}
-	for _, i := range asked {
-		if err := o.ask(ctx, s, &j.Rows[i], under); err != nil {
+	for n, i := range asked {
+		if err := o.ask(ctx, s, &j.Rows[i], under, n < compared); err != nil {
 			return err
 		}
 	}
@@ -67,11 +68,18 @@ func (j *Judged) place(c bench.Cause) int {
 	return len(j.Causes)
 }
 
-// spread picks failing rows: one of each scenario first, then further ones, up to explained.
+// spread picks failing rows, small ones first since they are called again and again: one of each scenario, then further
+// ones, up to explained.
 func spread(rows []Row) []int {
 	var first, rest []int
 	seen := map[string]bool{}
-	for i, r := range rows {
+	bySize := make([]int, len(rows))
+	for i := range rows {
+		bySize[i] = i
+	}
+	slices.SortStableFunc(bySize, func(a, b int) int { return cmp.Compare(rows[a].Bytes, rows[b].Bytes) })
+	for _, i := range bySize {
+		r := rows[i]
 		switch {
 		case r.Outcome != suite.Failed || r.bench == nil:
 		case seen[r.Case.Scenario.ID]:
@@ -86,7 +94,7 @@ func spread(rows []Row) []int {
 }
 
 // rank scores every cause that was named: a first place in a failing case counts 1, a second 1/2, and so on, in the
-// mean over the failing cases; the share of accepted cases that speak against it is taken off.
+// mean over the failing cases; half the share of accepted cases that speak against it is taken off.
 func rank(rows []Row, asked []int) []Ranked {
 	var out []Ranked
 	for _, i := range asked {
@@ -104,7 +112,7 @@ func rank(rows []Row, asked []int) []Ranked {
 		if accepted > 0 {
 			out[i].Against = float64(active[out[i].Name]) / float64(accepted)
 		}
-		out[i].score -= out[i].Against
+		out[i].score -= out[i].Against / 2
 	}
 	slices.SortStableFunc(out, func(a, b Ranked) int { return cmp.Compare(b.score, a.score) })
 	return out

@@ -152,6 +152,17 @@ func (o Options) finish(ctx context.Context, s bench.Suite, j *Judged, under ben
 		return err
 	}
 	j.settle()
+	for i, r := range j.Rows {
+		if j.State != Fault && r.Outcome == suite.Passed {
+			if found := r.bench.Arithmetic(r.Report); found != "" {
+				j.Why += "; " + found
+				break
+			}
+		}
+		if i == 2 {
+			break // the first rows of a GEMM have it or none has
+		}
+	}
 	for i := range j.Rows {
 		j.Rows[i].bench = nil // its memory
 	}

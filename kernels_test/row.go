@@ -29,14 +29,14 @@ type Row struct {
 
 // explain looks for what a rejected case gets wrong, and writes its text and its repro.
 func (o Options) explain(ctx context.Context, s bench.Suite, row *Row, under bench.Candidate) error {
-	if err := o.ask(ctx, s, row, under); err != nil {
+	if err := o.ask(ctx, s, row, under, true); err != nil {
 		return err
 	}
 	return o.write(row)
 }
 
-// ask finds the causes of a rejected case.
-func (o Options) ask(ctx context.Context, s bench.Suite, row *Row, under bench.Candidate) error {
+// ask finds the causes of a rejected case, and the known bugs that look like it where alike is set.
+func (o Options) ask(ctx context.Context, s bench.Suite, row *Row, under bench.Candidate, alike bool) error {
 	if row.Report.Accepted() {
 		return nil // it gave no result to look at, or was accepted when it ran alone
 	}
@@ -45,7 +45,9 @@ func (o Options) ask(ctx context.Context, s bench.Suite, row *Row, under bench.C
 	}
 	row.Pictures = Pictures(row.bench, row.Report)
 	row.Causes = row.bench.Explain(ctx, under, row.Report)
-	row.Like = row.bench.Library(ctx, s.Plants, row.Report)
+	if alike {
+		row.Like = row.bench.Library(ctx, s.Plants, row.Report)
+	}
 	return ctx.Err()
 }
 

@@ -18,7 +18,11 @@ type Facet struct {
 	Out    string // dtype of the main output
 	Phase  string // empty where the operator's cases have none
 	Mode   string // empty is eager
+	// Attrs are the attributes in which the operator's contracts differ, such as the base of a log-sum-exp: what a call
+	// asks for, not how exact its answer is. "lse_base 2".
+	Attrs string
 
+	attrs  map[string]string
 	dtypes []string // of the floating-point main operands: what a worker's `dtypes` are compared with
 }
 
@@ -28,7 +32,7 @@ func (f Facet) String() string { return strings.TrimSpace(f.Op + " " + f.Slug())
 // Slug is the facet without its operator.
 func (f Facet) Slug() string {
 	text := strings.TrimSpace(f.Layout+" "+f.Format) + " -> " + f.Out
-	for _, more := range []string{f.Phase, f.Mode} {
+	for _, more := range []string{f.Phase, f.Mode, f.Attrs} {
 		if more != "" {
 			text += ", " + more
 		}
@@ -113,7 +117,41 @@ func (r FacetRow) Under(c numerics.Contract) Case { return r.under(c) }
 // Facets lists what there is to offer of a family, with all the rows that each facet's layout admits. Cases that the
 // budget leaves out are not among them. An error says that a case cannot be drawn although its table promises it.
 func (s Suite) Facets(f Family) ([]FacetCases, error) {
+	drawn, err := s.drawn(f)
+	if err != nil {
+		return nil, err
+	}
+	differ := differing(drawn)
 	var out []FacetCases
+	for _, d := range drawn {
+		facet := d.facet
+		facet.attrs = map[string]string{}
+		for _, name := range slices.Sorted(maps.Keys(differ)) {
+			if v, ok := d.attrs[name]; ok {
+				facet.attrs[name] = fmt.Sprint(v)
+				facet.Attrs = strings.TrimSpace(fmt.Sprintf("%s %s %v", facet.Attrs, name, v))
+			}
+		}
+		out = add(out, facet, d.contract, FacetRow{d.row, d.under})
+	}
+	for i := range out {
+		out[i].order(f.Contracts)
+	}
+	return out, nil
+}
+
+// drawnCase is a scenario at a shape as one contract draws it.
+type drawnCase struct {
+	facet    Facet
+	contract numerics.Contract
+	row      string
+	attrs    Attrs
+	under    func(c numerics.Contract) Case
+}
+
+// drawn draws every scenario at every shape under every contract.
+func (s Suite) drawn(f Family) ([]drawnCase, error) {
+	var out []drawnCase
 	phased := f.phased()
 	for _, k := range f.Scenarios {
 		if k.Full && !full() {
@@ -133,16 +171,33 @@ func (s Suite) Facets(f Family) ([]FacetCases, error) {
 				if !phased {
 					phase = ""
 				}
-				out = add(out, f.Facets.facet(f.Op, phase, p), contract, FacetRow{c.RowID(), func(c numerics.Contract) Case {
-					return s.at(f, k, shape, c)
-				}})
+				out = append(out, drawnCase{
+					f.Facets.facet(f.Op, phase, p), contract, c.RowID(), p.Attrs,
+					func(c numerics.Contract) Case { return s.at(f, k, shape, c) },
+				})
 			}
 		}
 	}
-	for i := range out {
-		out[i].order(f.Contracts)
-	}
 	return out, nil
+}
+
+// differing are the attributes that differ between contracts of one row and facet.
+func differing(drawn []drawnCase) map[string]bool {
+	out, first := map[string]bool{}, map[string]Attrs{}
+	for _, d := range drawn {
+		key := d.row + " " + d.facet.Slug()
+		attrs, seen := first[key]
+		if !seen {
+			first[key] = d.attrs
+			continue
+		}
+		for name, v := range d.attrs {
+			if attrs[name] != v {
+				out[name] = true
+			}
+		}
+	}
+	return out
 }
 
 // phased tells whether every scenario of a family has a phase; else phases are words of single scenarios.
@@ -191,6 +246,9 @@ func Offers(h Hello, f Facet) bool {
 	if !ok {
 		return false
 	}
+	if !offersAttrs(can, f) {
+		return false
+	}
 	if len(can.Facets) > 0 {
 		return slices.ContainsFunc(can.Facets, func(o Offer) bool { return means(o, f) })
 	}
@@ -202,6 +260,16 @@ func Offers(h Hello, f Facet) bool {
 		}
 	}
 	return offersWord(can.Phases, f.Phase) && (f.Mode == "" || slices.Contains(can.Modes, f.Mode))
+}
+
+// offersAttrs tells whether the values of the attributes in which contracts differ are among those that are offered.
+func offersAttrs(can Capability, f Facet) bool {
+	for name, v := range f.attrs {
+		if !offersWord(can.Attrs[name], v) {
+			return false
+		}
+	}
+	return true
 }
 
 func offersWord(list []string, word string) bool {

@@ -24,6 +24,9 @@ type Capability struct {
 	Facets []Offer `json:"facets,omitempty"`
 	// Contract is the contract that the worker declares; empty: the sharpest that it meets.
 	Contract string `json:"contract,omitempty"`
+	// Attrs are the values that are offered of attributes in which the operator's contracts differ, such as lse_base or
+	// tie_break; an attribute that is not listed has all of its values.
+	Attrs map[string][]string `json:"attrs,omitempty"`
 	// MadeFor are dimensions of the operator's shapes, and the sizes that the kernel is made for.
 	MadeFor map[string][]int `json:"made_for,omitempty"`
 }
