@@ -1,6 +1,7 @@
 package kernels_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -41,7 +42,11 @@ func TestCases(t *testing.T) {
 		defer stop()
 		if err := kernels.Job(ctx, under, o, value("ASSAY_RESUME")); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
-			suite.Verdict(suite.ToolError, "tool error: "+firstLine(err))
+			code := suite.ToolError
+			if _, usage := errors.AsType[kernels.UsageError](err); usage {
+				code = suite.UsageError
+			}
+			suite.Verdict(code, code.String()+": "+firstLine(err))
 		}
 		return
 	}

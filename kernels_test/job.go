@@ -32,12 +32,12 @@ func Job(ctx context.Context, under bench.Candidate, o Options, resume string) e
 		}
 		out.Title, out.Unknown = out.Hello.Name, unknown(out.Hello)
 		if err := checkMadeFor(out.Hello); err != nil {
-			return err
+			return UsageError{err}
 		}
 	}
 	if resume != "" {
 		if o.Settled, err = settled(resume, out.Hello); err != nil {
-			return err
+			return UsageError{err}
 		}
 	}
 	rows, err := Plan(out.Hello, under, o)
@@ -75,6 +75,15 @@ func Job(ctx context.Context, under bench.Candidate, o Options, resume string) e
 	out.Elapsed = time.Since(out.Started)
 	return out.write(dir)
 }
+
+// UsageError is an error of the command, its environment or what a worker says of itself.
+type UsageError struct{ Err error }
+
+// Error is the sentence.
+func (u UsageError) Error() string { return u.Err.Error() }
+
+// Unwrap gives the cause.
+func (u UsageError) Unwrap() error { return u.Err }
 
 // write shows a run and files it.
 func (o Outcome) write(dir string) error {

@@ -31,7 +31,7 @@ def best(row, k):
     return np.concatenate([np.array(above, int), rest])
 
 
-@op("topk", dtypes=["F32"])
+@op("topk", dtypes=["F32"], attrs={"tie_break": ["lowest-index", "any"]})
 def topk(scores, lengths, indices, top_k):
     indices[...] = -1
     for t, visible in enumerate(lengths):

@@ -46,7 +46,7 @@ def rms_norm(call, x, y):
     return "torch"
 
 
-@op("topk", dtypes=["F32"], torch="cuda")
+@op("topk", dtypes=["F32"], torch="cuda", attrs={"tie_break": ["any"]})
 def topk(scores, lengths, indices, top_k):
     k = int(top_k)
     indices.fill_(-1)

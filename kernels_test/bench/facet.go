@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,12 +46,13 @@ func (f Facet) same(o Facet) bool { return f.Op == o.Op && f.Slug() == o.Slug() 
 
 // FacetRule says which of an operator's operands make its facets. The zero value takes every operand that is no index.
 type FacetRule struct {
-	Main   []string // operands whose dtypes a worker's `dtypes` mean, in the order of the facet's name
-	Scales []string // operands that belong to the storage format and are not counted among `dtypes`
-	Out    string   // the main output; empty is the first by name
-	Paged  string   // the operand whose presence makes a call paged
-	Attr   string   // the attribute that names a layout of bytes
-	Looser []string // contracts that are looser than what the operands' format stands for
+	Main   []string          // operands whose dtypes a worker's `dtypes` mean, in the order of the facet's name
+	Scales []string          // operands that belong to the storage format and are not counted among `dtypes`
+	Out    string            // the main output; empty is the first by name
+	Paged  string            // the operand whose presence makes a call paged
+	Attr   string            // the attribute that names a layout of bytes
+	Casts  map[string]string // operands that come in another dtype besides the one that is drawn
+	Looser []string          // contracts that are looser than what the operands' format stands for
 }
 
 // facet reads the facet of a problem.
@@ -153,30 +155,48 @@ type drawnCase struct {
 func (s Suite) drawn(f Family) ([]drawnCase, error) {
 	var out []drawnCase
 	phased := f.phased()
+	n := 0
 	for _, k := range f.Scenarios {
 		if k.Full && !full() {
 			continue
 		}
 		for _, shape := range k.Shapes {
-			for _, contract := range f.Contracts {
-				c := s.at(f, k, shape, contract)
-				p, err := attemptProblem(c)
+			for _, form := range f.forms(k, shape, n) {
+				some, err := s.drawnForm(f, form, phased)
 				if err != nil {
-					if k.Contracts == nil || slices.Contains(k.Contracts, contract.Name) {
-						return nil, err
-					}
-					continue // this layout has no such row
+					return nil, err
 				}
-				phase := k.Phase
-				if !phased {
-					phase = ""
-				}
-				out = append(out, drawnCase{
-					f.Facets.facet(f.Op, phase, p), contract, c.RowID(), p.Attrs,
-					func(c numerics.Contract) Case { return s.at(f, k, shape, c) },
-				})
+				out = append(out, some...)
 			}
+			n++
 		}
+	}
+	return out, nil
+}
+
+// drawnForm draws one scenario at one shape under every contract.
+func (s Suite) drawnForm(f Family, form form, phased bool) ([]drawnCase, error) {
+	var out []drawnCase
+	k, shape := form.scenario, form.shape
+	for _, contract := range f.Contracts {
+		c := s.at(f, k, shape, contract)
+		p, err := attemptProblem(c)
+		switch {
+		case errors.Is(err, notThisForm{}):
+			continue
+		case err != nil && (k.Contracts == nil || slices.Contains(k.Contracts, contract.Name)):
+			return nil, err
+		case err != nil:
+			continue // this layout has no such row
+		}
+		phase := k.Phase
+		if !phased {
+			phase = ""
+		}
+		out = append(out, drawnCase{
+			f.Facets.facet(f.Op, phase, p), contract, c.RowID(), p.Attrs,
+			func(c numerics.Contract) Case { return s.at(f, k, shape, c) },
+		})
 	}
 	return out, nil
 }
