@@ -35,7 +35,9 @@ var rooms = map[string]room{
 	"fidelity":              {[]string{"internal", "fidelity"}, []string{anything}},
 	"weights":               {append([]string{"internal"}, below...), []string{anything}},
 	"cmd":                   {[]string{"internal"}, []string{anything}},
-	"internal":              {append([]string{"internal", "goldens", "kernels_test/protocol"}, below...), []string{anything}},
+	"internal": {
+		append([]string{"internal", "goldens", "kernels_test/protocol"}, below...), []string{anything},
+	},
 }
 
 // levels orders internal packages: one may import only those of a lower level, so that "downwards" has one meaning.
