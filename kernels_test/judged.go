@@ -19,8 +19,9 @@ type State string
 const (
 	Equivalent State = "equivalent" // every case accepted under a contract that its format stands for
 	Looser     State = "looser"     // every case accepted, but only under a contract looser than its format
-	Partial    State = "partial"    // nothing wrong in what was answered, and a part was not answered or could not be asked
-	Fault      State = "fault"      // a case is rejected under every contract
+	// nothing wrong in what was answered, and a part was not answered or could not be asked
+	Partial State = "partial"
+	Fault   State = "fault" // a case is rejected under every contract
 )
 
 // Judged is a facet with its verdict.
@@ -215,7 +216,8 @@ func (j *Judged) settle() {
 		}
 	}
 	for _, text := range sortedByCount(why) {
-		j.NotSent = append(j.NotSent, fmt.Sprintf("%d of %d calls were answered unsupported: %s", why[text], len(j.Rows), text))
+		j.NotSent = append(j.NotSent,
+			fmt.Sprintf("%d of %d calls were answered unsupported: %s", why[text], len(j.Rows), text))
 	}
 	looser := slices.Contains(facetRules[j.Facet.Op].Looser, j.Contract)
 	switch {

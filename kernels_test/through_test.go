@@ -46,9 +46,9 @@ func (w *whole) Run(ctx context.Context, call bench.Call) (bench.Reply, error) {
 	return c.Run(ctx, call)
 }
 
-// The rows of the catalogue MUST be stopped in the job as a user starts it, with every facet offered: as a fault, or, for
-// a fault of arithmetic that is another contract's letter, as looser than its format (code 3), and as a fault once the
-// format's own contract is demanded. Under ASSAY_BUDGET=full all of them run, else every tenth.
+// The rows of the catalogue MUST be stopped in the job as a user starts it, with every facet offered: as a fault, or,
+// for a fault of arithmetic that is another contract's letter, as looser than its format (code 3), and as a fault once
+// the format's own contract is demanded. Under ASSAY_BUDGET=full all of them run, else every tenth.
 func TestRowsThroughTheJob(t *testing.T) {
 	stopped, first, among, rows := 0, 0, 0, 0
 	everyRow := budget() == "full"

@@ -249,7 +249,8 @@ func (f *FacetCases) order(contracts []numerics.Contract) {
 	slices.SortFunc(f.Rows, func(a, b FacetRow) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// attemptProblem draws a case that its tables may never have promised to draw: a generator that panics has no such case.
+// attemptProblem draws a case that its tables may never have promised to draw: a generator that panics has no such
+// case.
 func attemptProblem(c Case) (p Problem, err error) {
 	defer func() {
 		if e := recover(); e != nil {

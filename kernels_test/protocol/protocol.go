@@ -13,8 +13,8 @@ type Hello struct {
 	Ops     map[string]Capability `json:"ops"`
 }
 
-// Capability is what a worker offers of one operator. An empty list of phases or dtypes is all of them, an empty list of
-// modes is eager. DTypes are those of the operator's main operands, never of weights, scales or indices beside them.
+// Capability is what a worker offers of one operator. An empty list of phases or dtypes is all of them, an empty list
+// of modes is eager. DTypes are those of the operator's main operands, never of weights, scales or indices beside them.
 type Capability struct {
 	DTypes []string `json:"dtypes"`
 	Phases []string `json:"phases"`
