@@ -40,11 +40,12 @@ func TestContractsAreFound(t *testing.T) {
 				Keep: func(id string) bool { return strings.Contains(id, "nano-t4") },
 			})
 			require.NoError(t, err)
-			require.Len(t, all, 1)
+			require.NotEmpty(t, all)
+			require.Equal(t, "F32 -> F32", all[0].Facet.Slug())
 			assert.Equal(t, row.state, all[0].State)
 			assert.Equal(t, row.contract, all[0].Contract)
 			if row.name == "faulty" {
-				assert.NotEmpty(t, all[0].Causes)
+				assert.True(t, len(all[0].Causes) > 0)
 				assert.Equal(t, "hc-norm-sqrt2", all[0].Rows[0].Like[0].Name)
 			}
 		})
