@@ -77,7 +77,7 @@ func TestBuiltInCandidatesMeetTheirFacets(t *testing.T) {
 					built, err := s.Built(contract.Name)
 					require.NoError(t, err)
 					for i, r := range fc.Rows {
-						if i%12 != 0 && budget() != "full" { // a slice: TestCases has the registered ones
+						if i%24 != 0 && budget() != "full" { // a slice: TestCases has the registered ones
 							continue
 						}
 						b, err := bench.New(r.Under(contract))
