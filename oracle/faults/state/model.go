@@ -20,7 +20,7 @@ import (
 
 // Model is one fault outside of the operators.
 type Model struct {
-	Row    string // row of the bug catalogue, as in a plant's catches; empty where no row has it
+	Row    string // row of the bug catalogue, as in a plant's catches
 	Slug   string
 	Effect string // one sentence: what the faulty version does
 	Origin string // public reports
@@ -49,22 +49,9 @@ func violated(format string, args ...any) error {
 	return &ViolationError{fmt.Sprintf(format, args...)}
 }
 
-// Models lists the rows of the catalogue that a state or an address model shows, in order of row and
-// slug.
+// Models lists the rows of the catalogue that a model of state or addresses shows, by row and slug.
 func Models() []Model {
-	return inOrder(slices.Concat(addressModels(), bufferModels(), prefixModels(), dispatchModels(),
-		scaleModels(), columnModels(), draftModels(), batchModels(), raceModels(), launchModels()))
-}
-
-// EngineModels lists planted faults of the paged cache of an engine: preemption, moved pages, prefix
-// hits, forks and verify steps. They prove the metamorphic suites and have no row.
-func EngineModels() []Model {
-	return inOrder(engineModels())
-}
-
-func inOrder(all []Model) []Model {
-	slices.SortFunc(all, func(a, b Model) int {
-		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Slug, b.Slug))
-	})
-	return all
+	return slices.SortedFunc(slices.Values(slices.Concat(addressModels(), bufferModels(), prefixModels(),
+		dispatchModels(), scaleModels(), columnModels(), draftModels(), batchModels(), raceModels(), launchModels())),
+		func(a, b Model) int { return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Slug, b.Slug)) })
 }

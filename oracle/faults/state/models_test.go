@@ -14,7 +14,7 @@ import (
 // Every case passes the corrected model; at least two, all but the blind ones, find the fault, and what
 // they find is a ViolationError and not a broken model.
 func TestModelsKillTheirFaults(t *testing.T) {
-	for _, m := range slices.Concat(state.Models(), state.EngineModels()) {
+	for _, m := range state.Models() {
 		kills := 0
 		for _, c := range m.Cases {
 			name := m.Slug + "/" + c.ID
@@ -60,7 +60,7 @@ func TestModelsCoverTheRows(t *testing.T) {
 func TestModelsAreNamed(t *testing.T) {
 	slug := regexp.MustCompile(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 	seen := map[string]bool{}
-	for _, m := range slices.Concat(state.Models(), state.EngineModels()) {
+	for _, m := range state.Models() {
 		if !slug.MatchString(m.Slug) || !slug.MatchString(m.Class) || m.Effect == "" || m.Origin == "" || seen[m.Slug] {
 			t.Errorf("model %+v: a slug and a class, each once, an effect and an origin", m.Slug)
 		}
