@@ -14,7 +14,7 @@ func names(layer int) (tracePrefix, weightPrefix string) {
 	return fmt.Sprintf("model.layers.%d.", layer), fmt.Sprintf("layers.%d.", layer)
 }
 
-func ratioOf(layer int) int { return []int{0, 4, 32, 4}[layer] }
+func (s *subject) ratioOf(layer int) int { return []int{0, 4, s.far, 4}[layer] }
 
 func ropeOf(layer int) oracle.Rope {
 	if layer == 0 {
@@ -81,7 +81,7 @@ func fromHeads(m oracle.Mat, heads int) oracle.Mat {
 
 // compressed checks both compressors, the rotation of their rows, indexer logits and selection.
 func (s *subject) compressed(layer int) []reading {
-	ratio := ratioOf(layer)
+	ratio := s.ratioOf(layer)
 	if ratio == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (s *subject) compressed(layer int) []reading {
 func (s *subject) blockPositions(layer int, name string) []int {
 	p := make([]int, s.tr.Mat(name, 0).Rows)
 	for b := range p {
-		p[b] = b * ratioOf(layer)
+		p[b] = b * s.ratioOf(layer)
 	}
 	return p
 }
@@ -119,7 +119,7 @@ func (s *subject) blockPositions(layer int, name string) []int {
 // pooled checks a compressor with its norm on the blocks whose tokens the trace kept, if any: of the
 // cut trace's last 24 positions, none completes a block of 32 that begins among them.
 func (s *subject) pooled(layer int, weights, out string, width int) []reading {
-	ratio, first := ratioOf(layer), s.tr.Length-s.tr.Kept
+	ratio, first := s.ratioOf(layer), s.tr.Length-s.tr.Kept
 	pool := oracle.Pooling{Ratio: ratio, Width: width, Overlap: ratio == 4}
 	h := s.tr.Mat(fmt.Sprintf("model.layers.%d.input_layernorm.out", layer), 0)
 	a, g := s.ops.Linear(h, s.weight(weights+"wkv.weight")), s.ops.Linear(h, s.weight(weights+"wgate.weight"))
@@ -213,7 +213,7 @@ func (s *subject) selection(indexer string) {
 	scores, want := s.tr.Mat(indexer+"scorer.out", 0), s.tr.Sets(indexer+"out")
 	for t, p := range s.positions() {
 		visible := oracle.Visible(p, 4)
-		got, err := s.ops.SelectTopK(scores.Row(t), visible, 64, oracle.LowestIndex)
+		got, err := s.ops.SelectTopK(scores.Row(t), visible, s.topK, oracle.LowestIndex)
 		set := slices.DeleteFunc(want[t], func(i int) bool { return i >= visible })
 		if err != nil || !slices.Equal(got, set) {
 			s.Errorf("%s: position %d selects %v (%v), recorded %v", indexer, p, got, err, set)
@@ -274,7 +274,7 @@ func (s *subject) attention(layer int) []reading {
 
 // selected are the compressed rows of each query: the recorded selection, or all visible ones.
 func (s *subject) selected(layer int) [][]int {
-	ratio := ratioOf(layer)
+	ratio := s.ratioOf(layer)
 	if ratio == 0 {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
 	"sort"
 	"testing"
 
@@ -37,6 +38,8 @@ type subject struct {
 	*testing.T
 	tr   *trace.Trace
 	ckpt *safetensors.Checkpoint
+	far  int // tokens per compressed row of the layer without indexer
+	topK int
 	ops  oracle.Ops
 	cfg  oracle.HCConfig
 	ar   numerics.Arith
@@ -44,15 +47,18 @@ type subject struct {
 
 func newSubject(t *testing.T, file string, ops oracle.Ops) *subject {
 	t.Helper()
-	sub, err := fs.Sub(fixtures.FS, "nano-v4")
+	folder := path.Dir(file)
+	constants, ok := map[string][2]int{"nano-v4": {32, 64}, "nano-flash": {128, 512}}[folder]
+	require.True(t, ok, file)
+	sub, err := fs.Sub(fixtures.FS, folder)
 	require.NoError(t, err)
 	ckpt, err := safetensors.OpenCheckpoint(sub, ".")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ckpt.Close() })
-	tr, err := trace.Open(sub, file)
+	tr, err := trace.Open(fixtures.FS, file)
 	require.NoError(t, err)
 	return &subject{
-		T: t, tr: tr, ckpt: ckpt, ops: ops, ar: numerics.FP32(),
+		T: t, tr: tr, ckpt: ckpt, far: constants[0], topK: constants[1], ops: ops, ar: numerics.FP32(),
 		cfg: oracle.HCConfig{Streams: 4, Iterations: 20, Eps: 1e-6, NormEps: 1e-6},
 	}
 }
@@ -71,7 +77,9 @@ func (s *subject) readings() []reading {
 }
 
 func TestOperatorsReproduceTheirRecordedOutputs(t *testing.T) {
-	for _, file := range []string{"hf_trace_067.safetensors", "hf_trace_391.safetensors"} {
+	for _, file := range []string{
+		"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors", "nano-flash/hf_trace_512.safetensors.gz",
+	} {
 		t.Run(file, func(t *testing.T) {
 			worst := map[string][2]float64{}
 			for _, r := range newSubject(t, file, oracle.Reference()).readings() {
@@ -104,7 +112,7 @@ func TestLocalChecksRejectFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, err := faults.Lookup(name)
 			require.NoError(t, err)
-			for _, r := range newSubject(t, "hf_trace_067.safetensors", f.Apply(oracle.Reference())).readings() {
+			for _, r := range newSubject(t, "nano-v4/hf_trace_067.safetensors", f.Apply(oracle.Reference())).readings() {
 				if _, _, problem := r.judge(); r.op == op && problem != "" {
 					return
 				}
