@@ -168,17 +168,18 @@ func TestClonesGoTheirOwnWays(t *testing.T) {
 // inChunks reads a prompt in chunks and gives the logits of every position.
 func inChunks(t *testing.T, m *nano.Model, prompt []int, size int) [][]float64 {
 	t.Helper()
-	all, err := chunked(m, prompt, size)
+	all, err := chunked(m, prompt, size, len(prompt))
 	require.NoError(t, err)
 	return all
 }
 
-func chunked(m *nano.Model, prompt []int, size int) ([][]float64, error) {
+// chunked reads a prompt in chunks and gives the logits of the last positions.
+func chunked(m *nano.Model, prompt []int, size, last int) ([][]float64, error) {
 	s := m.NewState()
 	var all [][]float64
 	for from := 0; from < len(prompt); from += size {
 		part := prompt[from:min(from+size, len(prompt))]
-		logits, err := m.Extend(context.Background(), s, part, len(part))
+		logits, err := m.Extend(context.Background(), s, part, min(len(part), max(0, from+len(part)-len(prompt)+last)))
 		if err != nil {
 			return nil, err
 		}

@@ -87,8 +87,8 @@ func TestFastKeepsExchangedOperators(t *testing.T) {
 			continue // draws its keys from the bits of a score, which are others here
 		}
 		t.Run(f.Name, func(t *testing.T) {
-			want, failure := chunked(m.With(f.Apply(m.Ops())), prompt, 131)
-			got, err := chunked(quick.With(f.Apply(quick.Ops())), prompt, 131)
+			want, failure := chunked(m.With(f.Apply(m.Ops())), prompt, 131, len(prompt))
+			got, err := chunked(quick.With(f.Apply(quick.Ops())), prompt, 131, len(prompt))
 			if failure != nil || err != nil {
 				require.Equal(t, fmt.Sprint(failure), fmt.Sprint(err))
 				return

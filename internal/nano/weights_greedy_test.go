@@ -9,7 +9,7 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// All recorded prompts, about two minutes.
+// All recorded prompts on both paths, about three minutes.
 func TestWeightsGreedyAnswersLikeHuggingFace(t *testing.T) {
 	for _, r := range records {
 		t.Run(r.model, func(t *testing.T) {
