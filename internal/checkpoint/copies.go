@@ -100,7 +100,7 @@ func (p *patient) copies(ctx context.Context) error {
 		for j < len(all) && all[j].hash == all[i].hash {
 			j++
 		}
-		if n := j - i; n > 1 && n <= commonMarks && len(seen) < 10_000 {
+		if n := j - i; n > 1 && n <= commonMarks && len(list) < maxPerKind {
 			for k := i + 1; k < j; k++ {
 				x, y := all[i], all[k]
 				key := pair{x.t, y.t, y.at - x.at}
@@ -164,9 +164,9 @@ func (p *patient) copiesFound(list []copied) {
 	}
 }
 
-// extend finds how far two places agree, up to 64 MiB.
+// extend finds how far two places agree, up to 1 MiB or so.
 func extend(c copied) (copied, error) {
-	const step, most = 64 << 10, 64 << 20
+	const step, most = 64 << 10, 1 << 20
 	x, y := make([]byte, step), make([]byte, step)
 	ra, err := c.a.file.Section(c.a.stored)
 	if err != nil {

@@ -36,12 +36,13 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 		return &Finding{Severity: Certain, Kind: kind, Tensors: names, Text: fmt.Sprintf(format, args...)}, nil
 	}
 	if share(a, o) > leftOver {
-		if other, err := p.elsewhere(b, v.t, a, rows, v.cols); err != nil {
+		if other, err := p.elsewhere(b, v, a, rows, v.cols); err != nil {
 			return nil, err
 		} else if other != "" {
 			kind := KindBaseSwapped
-			if strings.HasSuffix(v.t.canon, "w1.weight") && other == strings.TrimSuffix(v.t.canon, "w1.weight")+"w3.weight" ||
-				strings.HasSuffix(v.t.canon, "w3.weight") && other == strings.TrimSuffix(v.t.canon, "w3.weight")+"w1.weight" {
+			canon := v.t.plainName()
+			if strings.HasSuffix(canon, "w1.weight") && other == strings.TrimSuffix(canon, "w1.weight")+"w3.weight" ||
+				strings.HasSuffix(canon, "w3.weight") && other == strings.TrimSuffix(canon, "w3.weight")+"w1.weight" {
 				kind = KindGateUpSwapped
 			}
 			return found(kind, "%s holds what the base has as %s; the two were exchanged or one was copied: put them back", name,
@@ -129,13 +130,18 @@ func transposition(v weight, rows int) (perm func(int) int, what string, ok bool
 
 // elsewhere looks for the base tensor that the strip holds: gate or up of the same expert, the same part of
 // another expert or layer.
-func (p *patient) elsewhere(b *patient, t *tensor, a strip, rows, cols int) (string, error) {
-	class := t.class
+func (p *patient) elsewhere(b *patient, v weight, a strip, rows, cols int) (string, error) {
+	t := v.t
+	class, canon := Class(t.plainName()), t.plainName()
 	for _, c := range b.tensors {
-		if c.canon == t.canon || !peers(class, c.class) {
+		name := c.plainName()
+		if name == canon || !peers(class, Class(name)) {
 			continue
 		}
 		w, ok := b.valuesOf(c)
+		if ok && v.w != nil && w.w != nil && v.w.InputMajor != w.w.InputMajor {
+			w = w.flipped()
+		}
 		if !ok || w.cols != cols || w.rows < rows {
 			continue
 		}
@@ -154,7 +160,7 @@ func (p *patient) elsewhere(b *patient, t *tensor, a strip, rows, cols int) (str
 			return "", err
 		}
 		if share(a, o) <= leftOver {
-			return c.canon, nil
+			return name, nil
 		}
 	}
 	return "", nil

@@ -14,10 +14,13 @@ import (
 
 // Options change what Examine does; the zero value examines everything that the folder alone allows.
 type Options struct {
-	Config   []byte         // config.json, for a folder without one; the folder's own goes first
-	Base     fs.FS          // another checkpoint of the same model to compare every value with
-	Progress func(Progress) // called from one goroutine at a time
-	ScanOnly bool           // headers, names, storage and the class scan; no distributions
+	Config []byte // config.json, for a folder without one; the folder's own goes first
+	Base   fs.FS  // another checkpoint of the same model to compare every value with
+	// Reference says that Base is what the checkpoint was quantised from: a quantiser need not round to nearest, so that
+	// an error within what its scheme leaves is no fault.
+	Reference bool
+	Progress  func(Progress) // called from one goroutine at a time
+	ScanOnly  bool           // headers, names, storage and the class scan; no distributions
 }
 
 // Examine examines the checkpoint at the root of fsys: model.safetensors, or the shards of an index, with
@@ -29,6 +32,7 @@ type Options struct {
 func Examine(ctx context.Context, fsys fs.FS, o Options) (Report, error) {
 	p := newPatient(fsys)
 	defer p.close()
+	p.loose = o.Reference
 	p.readConfig(o.Config)
 	p.readPlan()
 	if err := p.load(o.Progress); err != nil {

@@ -31,6 +31,7 @@ type storage struct {
 
 // build draws a sound folder.
 func (f *family) build(rng *rand.Rand, s storage) []*stored {
+	own := rand.New(rand.NewPCG(20261201, 4)) // of the encoders, so that every scheme stores the same weights
 	var out []*stored
 	for _, m := range f.modules {
 		name := m.name + ".weight"
@@ -79,7 +80,7 @@ func (f *family) build(rng *rand.Rand, s storage) []*stored {
 				out = append(out, tensorOf(name, "BF16", rawBF16(w), m.n, m.rows, m.cols))
 				continue
 			}
-			for _, t := range s.fused(rng, m.name, w, m.n*m.rows, m.cols) {
+			for _, t := range s.fused(own, m.name, w, m.n*m.rows, m.cols) {
 				t.shape = []int{m.n, m.rows, m.cols / 32, 16}
 				if strings.HasSuffix(t.name, "_scales") {
 					t.shape = t.shape[:3]
@@ -92,7 +93,7 @@ func (f *family) build(rng *rand.Rand, s storage) []*stored {
 		if m.cols%max(1, s.align) != 0 || m.rows%8 != 0 {
 			enc = bf16
 		}
-		out = append(out, enc(rng, m.name, w, m.rows, m.cols)...)
+		out = append(out, enc(own, m.name, w, m.rows, m.cols)...)
 	}
 	f.declare(s)
 	return out

@@ -54,7 +54,10 @@ type patient struct {
 	lostNames  map[string]bool    // canonical names in lost shards
 	config     *Config
 	rawConfig  []byte
-	tokenCount int // 0 before tokenizer.json was read, -1 without one
+	byModule   map[string]*tensor  // canonical name of a plain weight to what holds it
+	loose      bool                // Options.Reference
+	sizes      map[*tensor]float64 // log2 of the root mean square of a corner
+	tokenCount int                 // 0 before tokenizer.json was read, -1 without one
 	plan       *quant.Plan
 	stamps     map[string]stamp
 	shelf      shelf               // tensors by stored name

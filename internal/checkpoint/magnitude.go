@@ -12,6 +12,7 @@ import (
 // same tensor in other layers, or the same part of other experts.
 func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 	sizes := map[*tensor]float64{}
+	p.sizes = sizes
 	for _, e := range all {
 		for i, w := range []weight{e.w1, e.w2, e.w3} {
 			sizes[w.t] = e.size[i]

@@ -44,11 +44,14 @@ func (p *patient) ranges() error {
 		if !ok {
 			continue
 		}
-		m, err := w.corner(min(channels, w.rows), breadth)
-		if err != nil {
-			return err
+		size, known := p.sizes[t]
+		if !known {
+			m, err := w.corner(min(channels, w.rows), breadth)
+			if err != nil {
+				return err
+			}
+			size = logRMS(m)
 		}
-		size := logRMS(m)
 		key := group{role, w.w.Layout}
 		c := tallies[key]
 		if c == nil {

@@ -20,6 +20,7 @@ type weight struct {
 	q          *coded // nil when stored without scales
 	w          *quant.Weight
 	rows, cols int
+	flip       bool // read by columns: rows and cols are exchanged
 }
 
 // weightIn gives a readable weight; ok is false for what cannot be dequantised, or holds what is not finite.

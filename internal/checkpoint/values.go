@@ -39,6 +39,9 @@ func (w weight) stripRows() int {
 }
 
 func (w weight) strip(from, to int) (strip, error) {
+	if w.flip {
+		return w.columns(from, to)
+	}
 	if w.w != nil && !w.w.Plain() {
 		var s strip
 		var err error
@@ -59,6 +62,39 @@ func (w weight) strip(from, to int) (strip, error) {
 	}
 	v, err := format.DecodeBytes(f, raw)
 	return strip{v: v, u: f.U(), eta: f.Eta()}, err
+}
+
+// flipped is the weight read by columns, as one whose inputs are its rows.
+func (w weight) flipped() weight {
+	w.rows, w.cols, w.flip = w.cols, w.rows, !w.flip
+	return w
+}
+
+// columns is strip of a flipped weight: columns [from, to) become rows. All rows are read, a strip of them at a time.
+func (w weight) columns(from, to int) (strip, error) {
+	inner := w.flipped()
+	out := strip{v: make([]float64, (to-from)*w.cols)}
+	step := inner.stripRows()
+	for r := 0; r < inner.rows; r += step {
+		s, err := inner.strip(r, min(r+step, inner.rows))
+		if err != nil {
+			return out, err
+		}
+		out.u, out.eta = s.u, s.eta
+		if s.below != nil && out.below == nil {
+			out.below, out.above = make([]float64, len(out.v)), make([]float64, len(out.v))
+		}
+		for i := range len(s.v) / inner.cols {
+			for c := from; c < to; c++ {
+				at, of := (c-from)*w.cols+r+i, i*inner.cols+c
+				out.v[at] = s.v[of]
+				if out.below != nil {
+					out.below[at], out.above[at] = s.below[of], s.above[of]
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // bytes reads rows of a tensor that is stored without scales.
