@@ -49,7 +49,15 @@ func TestWeights(t *testing.T) {
 		if err != nil {
 			suite.Usage(err)
 		}
-		parts = append(parts, doctor(t, filepath.Base(dir), fsys, checkpoint.Options{}), precise(t, dir, fsys))
+		o := checkpoint.Options{}
+		if reference, set := os.LookupEnv("ASSAY_REFERENCE"); set && reference != "" {
+			if o.Base, err = checkpoint.Open(reference); err != nil {
+				suite.Usage(fmt.Errorf("ASSAY_REFERENCE: %w", err))
+			}
+			o.Reference = true
+			fmt.Printf("weights      against %s\n", reference)
+		}
+		parts = append(parts, doctor(t, filepath.Base(dir), fsys, o), precise(t, dir, fsys))
 	} else {
 		fmt.Println("weights      ASSAY_WEIGHTS is not set, so the shipped nano folders are examined, the quantised ones " +
 			"against the fp32 original")

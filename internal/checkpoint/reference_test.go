@@ -16,7 +16,8 @@ import (
 // referenced are schemes that are compared with the bf16 folder of the same weights.
 var referenced = []string{
 	"fp8-block", "fp8-block-bf16", "fp8-block-64", "fp8-tensor", "ct-fp8-channel", "mxfp8-u8", "quark-mxfp4", "ct-mxfp4",
-	"modelopt-nvfp4", "ct-nvfp4", "ct-w4a16", "ct-w4a16-asym", "ct-w8a8", "gptq-sym", "gptq-asym-v2", "gptq-actorder", "awq",
+	"modelopt-nvfp4", "ct-nvfp4", "ct-w4a16", "ct-w4a16-asym", "ct-w8a8", "gptq-sym", "gptq-asym-v2",
+	"gptq-actorder", "awq",
 	"bnb-nf4", "bnb-int8", "mlx",
 }
 

@@ -27,6 +27,7 @@ func Env() []Variable {
 				"top-k", oneOf("nano-v4", "nano-flash"),
 		},
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
+		{"ASSAY_REFERENCE", "", "the checkpoint that ASSAY_WEIGHTS was quantised from, to compare every value with", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},
 		{
 			"ASSAY_GOLDENS", "goldens", "folder with goldens of your own, read before the shipped ones and written by update " +
