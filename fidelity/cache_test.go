@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/internal/endpoint"
 )
 
 func TestCacheGate(t *testing.T) {
@@ -77,4 +78,18 @@ func TestCacheNeedsAColdArm(t *testing.T) {
 	if r.Proven != 0 || r.Standing != recall.Inconclusive {
 		t.Errorf("%d pairs proven and %s although no arm was cold", r.Proven, r.Standing)
 	}
+}
+
+// cached_tokens that counts cold prompts as cached MUST prove nothing, with a golden as without one.
+func TestCachedTokensOfColdPrompts(t *testing.T) {
+	plan := standard(t)
+	obs := script(plan, func(int, recall.Cell) fake { return fake{} })
+	for i := range obs {
+		obs[i].Tokens = endpoint.Count{N: obs[i].Cell.Tokens, Known: true}
+		obs[i].Cached = endpoint.Count{N: obs[i].Cell.Tokens - 1, Known: true}
+	}
+	r, err := recall.JudgeCache(obs, nil, true)
+	require.NoError(t, err)
+	require.Equal(t, recall.Inconclusive, r.Standing)
+	require.Contains(t, r.Text, "cached_tokens proves nothing: 12 of 12 prompts that nobody sent before")
 }

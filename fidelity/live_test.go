@@ -35,7 +35,7 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		suite.Usage(err)
 	}
-	d, err := j.Run(t.Context())
+	d, err := j.Run(suite.Interruptible(t.Context()))
 	if err == nil && golden.Updating() {
 		bless(t, j, d)
 		return
@@ -67,8 +67,9 @@ func liveJob(t *testing.T) (session.Job, error) {
 	require.NoError(t, err)
 	j := session.Job{
 		Title: "live  " + c.Host(), Client: c, Secret: key, Haystack: userHaystack(t), Budget: budgetOf(), Parallel: gentle,
-		Golden: readGolden, Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless -reason=\"what this build is\"",
-		Dir: dir, Shown: suite.Shown, Result: suite.Record,
+		Golden: readGolden, Again: "OPENAI_BASE_URL=" + c.Root() + " go tool mage live",
+		Record: "OPENAI_BASE_URL=" + c.Root() + " go tool mage bless -reason=\"what this build is\"",
+		Dir:    dir, Shown: suite.Shown, Result: suite.Record,
 		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(),
 	}
 	j.EveryCurl, j.Past = true, past()
@@ -104,6 +105,10 @@ func bless(t *testing.T, j session.Job, d session.Done) {
 	t.Helper()
 	if len(d.Judgement.Errors) > 0 || d.Judgement.Cache.Standing == recall.Regressed {
 		suite.Verdict(suite.Regression, "not recorded: "+d.Judgement.Verdict)
+		return
+	}
+	if r := d.Judgement.Totals; r.Code == suite.Regression {
+		suite.Verdict(r.Code, "not recorded: "+r.Text)
 		return
 	}
 	id, err := j.Client.Identify(t.Context())

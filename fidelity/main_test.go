@@ -35,7 +35,11 @@ func TestMainJob(t *testing.T) {
 		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
 		j.Result = suite.Record
 	}
-	d, err := j.Run(t.Context())
+	ctx := t.Context()
+	if isJob {
+		ctx = suite.Interruptible(ctx)
+	}
+	d, err := j.Run(ctx)
 	if isJob {
 		conclude(t, d, err)
 		return
@@ -77,7 +81,7 @@ func embeddedJob(t testing.TB, model string, b recall.Budget) session.Job {
 		Client: c, Haystack: haystack(t), Budget: b, Parallel: 2, Deterministic: true,
 		Rate:     8000, // tokens a second, the floor that benchmarks of internal/nano hold
 		CurlRoot: "http://127.0.0.1:8088",
-		Golden:   readGolden, Record: "go test ./fidelity -run '^TestGolden$' -update",
+		Golden:   readGolden, Again: "go tool mage", Record: "go test ./fidelity -run '^TestGolden$' -update",
 		Shown: suite.Shown, Out: t.Output(),
 	}
 }
@@ -93,6 +97,10 @@ func conclude(t *testing.T, d session.Done, err error) {
 		suite.Verdict(suite.NotReachable, "unreachable: "+err.Error())
 	case errors.Is(err, session.ErrOtherRun), endpoint.IsUsage(err):
 		suite.Verdict(suite.UsageError, "usage: "+err.Error())
+	case errors.Is(err, session.ErrInterrupted):
+		suite.Verdict(suite.Inconclusive, d.Judgement.Verdict)
+	case errors.Is(err, suite.ErrInterrupted):
+		suite.Verdict(suite.Inconclusive, "inconclusive  interrupted before the first question")
 	case errors.Is(err, session.ErrDeclined):
 		suite.Verdict(suite.Inconclusive, err.Error())
 	default:

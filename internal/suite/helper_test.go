@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +89,22 @@ var scenarios = map[string]func() int{
 	"usage":        func() int { Usage(errors.New("OPENAI_BASE_URL is not set")); return 0 },
 	"crash":        func() int { panic("worker state lost") },
 	"killed":       func() int { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
-	"interrupted":  func() int { _ = syscall.Kill(os.Getpid(), syscall.SIGINT); time.Sleep(time.Minute); return 0 },
+	"interrupted job": func() int {
+		ctx := Interruptible(context.Background())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		<-ctx.Done()
+		Verdict(Inconclusive, fmt.Sprint("the job said so: ", context.Cause(ctx)))
+		return 0
+	},
+	"interrupted twice": func() int {
+		ctx := Interruptible(context.Background())
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		<-ctx.Done()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
+		time.Sleep(time.Minute)
+		return 0
+	},
+	"interrupted": func() int { _ = syscall.Kill(os.Getpid(), syscall.SIGINT); time.Sleep(time.Minute); return 0 },
 }
 
 // ended is what a helper process left behind.

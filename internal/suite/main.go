@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strconv"
 	"sync"
-	"syscall"
 )
 
 // runner is the part of *testing.M that Main needs.
@@ -148,16 +146,4 @@ func (u *Run) isJob() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.job
-}
-
-// onSignal makes an interrupt end the run as inconclusive, with its verdict line, instead of silently.
-func onSignal() (stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		if sig, ok := <-c; ok {
-			finish(Inconclusive, fmt.Sprintf("inconclusive: interrupted (%s) after %d results", sig, len(Results())))
-		}
-	}()
-	return func() { signal.Stop(c); close(c) }
 }

@@ -104,6 +104,16 @@ func TestExitCodesAndVerdictLines(t *testing.T) {
 			code:     3,
 			verdict:  "verdict inconclusive: interrupted (interrupt) after 0 results",
 		},
+		"an interrupted job": {
+			scenario: "interrupted job",
+			code:     3,
+			verdict:  "verdict the job said so: interrupted",
+		},
+		"interrupted twice": {
+			scenario: "interrupted twice",
+			code:     3,
+			verdict:  "verdict inconclusive: interrupted (interrupt) after 0 results",
+		},
 		"a registry with two cases of one ID": {
 			scenario: "twins",
 			code:     5,

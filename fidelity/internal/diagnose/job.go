@@ -7,6 +7,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,7 @@ type Job struct {
 	Nonce    string // empty: of the time
 	Dir      string // run folder; empty: nothing is written
 	Resume   string // folder of the run to go on with; empty: a new one
+	Again    string // the command of this run, for the line that continues it
 
 	Patches []suspects.Patch // nil: none are suspected
 	Ledgers string           // folder of run folders, for suspects
@@ -63,7 +65,12 @@ type Done struct {
 	Logprobs  string // what is wrong with the log-probabilities; empty: nothing, or there are none
 	Suspects  []suspects.Status
 	Report    report.Run
+	stopped   string // why nothing is concluded; empty: the run came to its end
 }
+
+// ErrInterrupted says that a run was ended from outside before its last question: its Done and its files hold what was
+// measured until then.
+var ErrInterrupted = errors.New("the run was interrupted")
 
 // ErrDeclined says that the user did not agree to the plan.
 var ErrDeclined = errors.New("the plan was declined: nothing of it was sent")
@@ -87,6 +94,9 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	var d Done
 	var err error
 	if d.Survey, err = j.Client.Survey(ctx, j.Nonce); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return d, err
 	}
 	client := j.Client.WithModel(d.Survey.Model)
@@ -113,14 +123,18 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	}
 	d.Evidence, err = runner.Run(ctx)
 	w.bar.Done()
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return d, err
 	}
+	stopped := err != nil
 	d.Diagnosis = diagnosis.Diagnose(d.Evidence)
 	if d.Totals, err = totals.Judge(runner.Answers(), false); err != nil {
 		return d, err
 	}
 	d.Logprobs = runner.Logprobs()
+	if stopped {
+		j.stop(&d, w.last)
+	}
 	if err := j.ledger(d); err != nil {
 		return d, err
 	}
@@ -132,10 +146,28 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if err := report.WriteBody(j.Out, d.Report, j.Style); err != nil {
 		return d, err
 	}
-	if j.Dir == "" {
-		return d, nil
+	if j.Dir != "" {
+		if err := report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret)); err != nil {
+			return d, err
+		}
 	}
-	return d, report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret))
+	if stopped {
+		return d, ErrInterrupted
+	}
+	return d, nil
+}
+
+// stop makes a run that was ended from outside inconclusive, whatever its answers say so far, with the line that goes
+// on with it.
+func (j Job) stop(d *Done, requests int) {
+	d.stopped = fmt.Sprintf("interrupted after %d requests", requests)
+	folder := cmp.Or(j.Resume, j.Dir)
+	if folder == "" || j.Again == "" {
+		return
+	}
+	line := "ASSAY_RESUME=" + j.Shown(folder) + " " + j.Again
+	d.stopped += "; go on with " + line
+	d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "go on", Text: line, Verbatim: true})
 }
 
 func (j Job) runner(client *endpoint.Client, s endpoint.Survey, see func(probe.Progress)) (*probe.Runner, error) {

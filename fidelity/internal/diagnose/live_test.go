@@ -30,9 +30,11 @@ func TestDiagnose(t *testing.T) {
 	if err != nil {
 		suite.Usage(err)
 	}
-	d, err := j.Run(t.Context())
+	d, err := j.Run(suite.Interruptible(t.Context()))
 	switch {
-	case err == nil:
+	case errors.Is(err, suite.ErrInterrupted):
+		suite.Verdict(suite.Inconclusive, "inconclusive: interrupted before the first probe")
+	case err == nil, errors.Is(err, diagnose.ErrInterrupted):
 		code, text := d.Code()
 		suite.Verdict(code, text)
 		if !isJob && code != suite.Pass {
@@ -85,7 +87,7 @@ func liveJob(t *testing.T) (diagnose.Job, error) {
 		Parallel: gentle, Disrupt: value("ASSAY_DISRUPT") == "1", Dir: dir, Resume: value("ASSAY_RESUME"),
 		Ledgers: filepath.Dir(dir),
 		Out:     os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(), Result: suite.Record,
-		Shown: suite.Shown,
+		Shown: suite.Shown, Again: "OPENAI_BASE_URL=" + c.Root() + " go tool mage diagnose",
 	}
 	if path, set := suite.Value("ASSAY_SUSPECTS"); set {
 		if j.Patches, err = suspects.Load(path); err != nil {

@@ -43,6 +43,10 @@ func (j Job) body(d *Done) {
 	code, text := d.Code()
 	d.Report.Diagnosis = shown(d.Diagnosis, d.Evidence.Server)
 	d.Report.Diagnosis.Text = text
+	if d.stopped != "" { // half of the probes make no diagnosis
+		d.Report.Diagnosis = nil
+		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "so far", Text: d.Diagnosis.Line()})
+	}
 	if d.Logprobs != "" {
 		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "evidence", Text: d.Logprobs})
 	}
@@ -90,6 +94,9 @@ func (j Job) body(d *Done) {
 // say, since a loss without a contrast has no class.
 func (d Done) Code() (suite.Code, string) {
 	v := d.Diagnosis.Verdict
+	if d.stopped != "" {
+		return suite.Inconclusive, "inconclusive: " + d.stopped
+	}
 	if d.onlyDeclines() {
 		return suite.Inconclusive, "inconclusive: " + d.Totals.Text + "; were it a fault: " + d.Diagnosis.Line()
 	}

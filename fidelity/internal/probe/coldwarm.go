@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
@@ -35,6 +36,9 @@ func coldWarm() probe {
 			}
 			rss, err := t.take(ctx, units...)
 			t.prefixes(rss)
+			if why := unproven(rss); why != "" && err == nil {
+				t.r.set.Leave(t.probe, why)
+			}
 			return err
 		},
 	}
@@ -77,6 +81,8 @@ func (t *task) warmUnit(i int) unit {
 						})
 				}
 				q.chat.Stream = stream
+				// A second attempt would find the first one's pages: the budget is that of a second from the start.
+				q.chat.MaxTokens, q.once = ask.AnswerTokens*ask.RetryFactor, true
 				return q, nil
 			}},
 		)
@@ -93,7 +99,37 @@ func otherFirst(text string) string {
 	return string(c) + text[1:]
 }
 
-// proven leaves out warm answers without proof of a hit, and a cold one that was a hit.
+// unproven says why no warm answer of any prefix could be judged; empty where one was.
+func unproven(rss [][]Record) string {
+	asked, coldHits := 0, 0
+	for _, rs := range rss {
+		for i, v := range rs {
+			if i > 0 && v.Measured && v.Arm != "first-changed" {
+				return ""
+			}
+		}
+		if len(rs) > 0 {
+			asked++
+			if reusedMost(rs[0]) {
+				coldHits++
+			}
+		}
+	}
+	switch {
+	case asked == 0:
+		return ""
+	case coldHits > 0:
+		return fmt.Sprintf("no hit is proven: cached_tokens counts %d of %d prompts as cached that nobody sent before",
+			coldHits, asked)
+	}
+	return "no hit is proven: prompts that were sent before are computed anew, or cached_tokens does not say so"
+}
+
+// reusedMost tells whether the server says that it took most of a prompt from its cache.
+func reusedMost(v Record) bool { return v.Prompt > 0 && v.Cached*2 > v.Prompt }
+
+// proven leaves out warm answers without proof of a hit, and a cold one that was a hit: where that says so too, the
+// count proves nothing.
 func proven(rs []Record) {
 	cold := rs[0]
 	for i := range rs {
@@ -107,6 +143,8 @@ func proven(rs []Record) {
 			hit = !hit
 		case "first-changed":
 			hit = true
+		default:
+			hit = hit && !reusedMost(cold)
 		}
 		if !hit {
 			v.Verdict = Verdict{Class: string(needle.Unmeasured), Numbers: v.Numbers}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -46,11 +47,13 @@ func parity() probe {
 	}
 }
 
+// copyAsk begins with a word of its own for either arm: the second of two equal prompts would come from the cache.
 func copyAsk(s salt, stream bool) query {
 	text := s.word() + " " + motley + " " + s.code()
 	q := chat("Copy the following text exactly:\n" + text)
 	// The instruction would be a common beginning of all runs: a word of the run comes first.
-	q.Messages = append([]endpoint.Message{{Role: "system", Content: s.word("system") + "."}}, q.Messages...)
+	first := endpoint.Message{Role: "system", Content: s.word("system", fmt.Sprint(stream)) + "."}
+	q.Messages = append([]endpoint.Message{first}, q.Messages...)
 	q.Stream = stream
 	judge := holds(text)
 	return query{chat: q, judge: func(a endpoint.Answer) Verdict {

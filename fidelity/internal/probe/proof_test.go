@@ -19,10 +19,12 @@ func TestProven(t *testing.T) {
 		coldS, warmS       float64
 		coldOK, warmOK     bool
 	}{
-		"a hit":                  {1000, 0, 960, 1, 1, true, true},
-		"no hit":                 {1000, 0, 0, 1, 0.1, true, false},
-		"the template only":      {1000, 16, 16, 1, 0.1, true, false},
-		"cold was warm":          {1000, 900, 960, 1, 1, false, true},
+		"a hit":             {1000, 0, 960, 1, 1, true, true},
+		"no hit":            {1000, 0, 0, 1, 0.1, true, false},
+		"the template only": {1000, 16, 16, 1, 0.1, true, false},
+		// What counts a prompt as cached that nobody sent before proves nothing of the next one.
+		"cold was warm":          {1000, 900, 960, 1, 1, false, false},
+		"all but one, always":    {1000, 999, 999, 1, 1, false, false},
 		"unknown, fast":          {5000, -1, -1, 3, 0.9, true, true},
 		"unknown, not so fast":   {5000, -1, -1, 3, 1.1, true, false},
 		"unknown, short prompt":  {2000, -1, -1, 3, 0.1, true, false},
@@ -62,4 +64,20 @@ func TestCompared(t *testing.T) {
 	assert.Equal(t, "6", g.input()[1].Text)
 	assert.Equal(t, endpoint.Token{Text: "7", Logprob: -2}, g.input()[2])
 	assert.Error(t, json.Unmarshal([]byte(`{"meta_info":{"input_token_logprobs":[[1]]}}`), &g))
+}
+
+// Warm answers without any proven hit MUST be unmeasured with the reason, and a server that counts every prompt as
+// cached MUST be told from one that caches nothing.
+func TestUnproven(t *testing.T) {
+	unit := func(coldCached, warmCached int) []Record {
+		rs := []Record{
+			{Arm: "cold", Prompt: 1000, Cached: coldCached, Verdict: Verdict{Measured: true, Right: true}},
+			{Arm: "warm1", Prompt: 1000, Cached: warmCached, Verdict: Verdict{Measured: true, Right: true}},
+		}
+		proven(rs)
+		return rs
+	}
+	assert.Empty(t, unproven([][]Record{unit(0, 960)}))
+	assert.Contains(t, unproven([][]Record{unit(999, 999), unit(999, 999)}), "counts 2 of 2 prompts as cached")
+	assert.Contains(t, unproven([][]Record{unit(0, 0)}), "computed anew")
 }

@@ -23,10 +23,16 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 	}
 	began := time.Now()
 	budget := ask.AnswerTokens
+	if o.Cell.Family == Cache { // a second attempt would find the first one's pages
+		budget *= ask.RetryFactor
+	}
 	class, first := a.send(ctx, &o, q.truth, budget)
-	if class == needle.Budget && ctx.Err() == nil {
+	if class == needle.Budget && o.Cell.Family != Cache && ctx.Err() == nil {
 		budget = max(budget, a.Again(budget, first))
 		class, _ = a.send(ctx, &o, q.truth, budget)
+	}
+	if ctx.Err() != nil && o.Err != nil {
+		o.Wire = string(endpoint.Cancelled)
 	}
 	if withoutRoom(o.Wire) {
 		class = needle.Unmeasured

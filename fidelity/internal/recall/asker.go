@@ -72,7 +72,7 @@ func (a *Asker) Run(ctx context.Context, p Plan) ([]Observation, error) { return
 func (a *Asker) Ask(ctx context.Context, cells []Cell) ([]Observation, error) {
 	out := make([]Observation, len(cells))
 	for i, c := range cells {
-		out[i] = Observation{Cell: c, Class: string(needle.Unmeasured)}
+		out[i] = Observation{Cell: c, Class: string(needle.Unmeasured), Wire: string(endpoint.Cancelled)}
 	}
 	var mu sync.Mutex
 	save := func(i int, o Observation) error {

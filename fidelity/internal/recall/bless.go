@@ -32,6 +32,9 @@ func Bless(p Plan, runs [][]Observation, b Blessing) (cases map[string]any, left
 	if len(runs) != gate.Repeats {
 		return nil, "", fmt.Errorf("no golden is made of %d repeats: %d are needed", len(runs), gate.Repeats)
 	}
+	for i := range runs { // log-probabilities that are none are no baseline
+		runs[i], _ = checked(runs[i])
+	}
 	request := gate.Request{Reason: b.Reason, CI: b.CI}
 	byID := make([]map[string]Observation, len(runs))
 	for i, run := range runs {

@@ -62,7 +62,26 @@ func JudgeCache(obs []Observation, noise *Noise, reported bool) (CacheResult, er
 			r.Differ = append(r.Differ, o.Cell.Prompt)
 		}
 	}
+	if hits, n := coldHits(obs); n > 0 && 2*hits > n {
+		r.Standing = Inconclusive
+		r.Text = fmt.Sprintf("cached_tokens proves nothing: %d of %d prompts that nobody sent before are counted as cached "+
+			"for the most part", hits, n)
+		return r, nil
+	}
 	return r, r.judge(noise, reported, lost, won)
+}
+
+// coldHits counts the cold prompts that the server says it took from its cache for the most part.
+func coldHits(obs []Observation) (hits, of int) {
+	for _, o := range obs {
+		if o.Cell.Family == Cache && o.Cell.Arm == "cold" && o.Measured && o.Cached.Known && o.Tokens.Known {
+			of++
+			if 2*o.Cached.N > o.Tokens.N {
+				hits++
+			}
+		}
+	}
+	return hits, of
 }
 
 func (r *CacheResult) judge(noise *Noise, reported bool, lost, won int) error {

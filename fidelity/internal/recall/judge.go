@@ -51,6 +51,9 @@ func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 			j.Errors = append(j.Errors, o.Cell.ID)
 		}
 	}
+	if hits, n := coldHits(obs); n > 0 && 2*hits > n {
+		x.Reported = false // what counts cold prompts as cached proves no hit
+	}
 	var noise *Noise
 	switch {
 	case x.Golden != nil && (x.Golden.Noise.Repeats > 1 || x.Deterministic):

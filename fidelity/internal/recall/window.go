@@ -51,6 +51,12 @@ func windowWords(s map[string]string) string {
 		}
 		return true
 	}
+	var open []string
+	for _, arm := range WindowArms() {
+		if s[arm] == "unmeasured" {
+			open = append(open, armNames[arm])
+		}
+	}
 	switch {
 	case is("found", WindowArms()...):
 		return ""
@@ -58,6 +64,8 @@ func windowWords(s map[string]string) string {
 		return "nothing was measured"
 	case is("lost", Short):
 		return "not even a short prompt is answered: the loss is no matter of where the needle stands"
+	case len(open) > 0:
+		return "no pattern: " + strings.Join(open, ", ") + " unmeasured"
 	case is("found", Tail, Inside, Repeated, Short) && s[Start] != "found":
 		return "start lost, tail and repeats found: the far path reads the recent part of the context only (selection of " +
 			"the last k, a lost early part, or a window on every layer with its edge before the repeats)"

@@ -55,6 +55,7 @@ type Compared struct {
 	Code     suite.Code
 	Verdict  string
 	Report   report.Run
+	stopped  bool // before its last question
 }
 
 // Run surveys both servers, asks the plan of all three arms cell by cell, and what the gate wants besides. Its error
@@ -98,7 +99,11 @@ func (v Versus) Run(ctx context.Context) (Compared, error) {
 		return out, err
 	}
 	if err := v.ask(ctx, &out, plan, before.Preflight, now.Preflight, nonce); err != nil {
-		return out, err
+		if ctx.Err() == nil {
+			return out, err
+		}
+		out.stopped = true
+		return out, errors.Join(ErrInterrupted, v.finish(&out, began))
 	}
 	return out, v.finish(&out, began)
 }

@@ -105,6 +105,10 @@ func (c *Compared) conclude() error {
 		}
 	}
 	switch {
+	case c.stopped:
+		c.Code = suite.Inconclusive
+		c.Verdict = fmt.Sprintf("inconclusive  interrupted after %d cells of the second server; a comparison cannot be "+
+			"continued", len(c.Arms[ArmNow]))
 	case failed[ArmBefore]+failed[ArmAgain]+failed[ArmNow] > 0:
 		c.Code = suite.ToolError
 		c.Verdict = fmt.Sprintf("engine error: %d requests failed on the first server and %d on the second",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/stat"
@@ -28,7 +29,7 @@ func (j Job) findings(d *Done, golden *recall.Golden) []report.Finding {
 	}
 	var out []report.Finding
 	for _, o := range d.Observations {
-		if _, ok := moved[o.Cell.ID]; o.Hit && !ok {
+		if _, ok := moved[o.Cell.ID]; o.Hit && !ok || o.Wire == string(endpoint.Cancelled) { // not asked to the end
 			continue
 		}
 		out = append(out, j.finding(o, golden, d.Judgement))

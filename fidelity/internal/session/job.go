@@ -31,6 +31,7 @@ type Job struct {
 	Keep      func(recall.Cell) bool                      // nil: the whole plan
 	Golden    func(family string) (*recall.Golden, error) // nil golden: there is none
 	Record    string                                      // the command that records one
+	Again     string                                      // the command of this run, for the line that continues it
 	Past      *Past                                       // run to continue; nil: a new one
 	EveryCurl bool                                        // print the line that asks again for every failing cell
 	Dir       string                                      // run folder; empty: nothing is written
@@ -78,6 +79,9 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	var d Done
 	survey, err := j.Client.Survey(ctx, nonce)
 	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return d, err
 	}
 	d.Flight, d.Server = survey.Preflight, recall.ServerOf(survey.Identity)
@@ -110,24 +114,30 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 		return d, err
 	}
 	if err := j.ask(ctx, &d, nonce); err != nil {
-		return d, err
+		if ctx.Err() == nil {
+			return d, err
+		}
+		return d, j.interrupted(&d, now().Sub(began))
 	}
 	if j.After != nil {
 		if err := j.After(ctx, &d); err != nil {
 			return d, err
 		}
 	}
-	j.body(&d)
-	d.Report.Elapsed = now().Sub(began)
-	if err := report.WriteBody(j.Out, d.Report, j.Style); err != nil {
+	if err := j.write(&d, now().Sub(began)); err != nil {
 		return d, err
 	}
-	if j.Dir != "" {
-		if err := report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret)); err != nil {
-			return d, err
-		}
-	}
 	return d, j.ledgerGates(d.Judgement)
+}
+
+// write prints the run's body and leaves its files.
+func (j Job) write(d *Done, took time.Duration) error {
+	j.body(d)
+	d.Report.Elapsed = took
+	if err := report.WriteBody(j.Out, d.Report, j.Style); err != nil || j.Dir == "" {
+		return err
+	}
+	return report.WriteAll(j.Dir, d.Report, report.Redact(j.Secret))
 }
 
 // golden looks for a golden of the run's profile.

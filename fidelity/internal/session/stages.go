@@ -23,6 +23,9 @@ func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
 		have := j.Past.answered(d.Plan.Cells, r)
 		obs, err := j.send(ctx, a, d.Plan.Cells, have, r)
 		if err != nil {
+			if r == 0 {
+				d.Observations = obs
+			}
 			return err
 		}
 		d.Restored += len(have)

@@ -1,0 +1,50 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assay-suite/assay/fidelity/internal/recall"
+	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
+)
+
+// ErrInterrupted says that a run was ended from outside before its last question: its Done and its files hold what was
+// measured until then.
+var ErrInterrupted = errors.New("the run was interrupted")
+
+// Continue is the line that goes on with a run.
+func Continue(dir, command string) string { return "ASSAY_RESUME=" + dir + " " + command }
+
+// interrupted writes the report of a run that was ended before its last question. Nothing is concluded from it; what
+// the judgement would be of these answers alone stands in the report.
+func (j Job) interrupted(d *Done, took time.Duration) error {
+	asked := 0
+	for _, o := range d.Observations {
+		if o.Measured {
+			asked++
+		}
+	}
+	var err error
+	if d.Judgement, err = recall.Judge(d.Plan, d.Observations, recall.Context{
+		Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
+		Reported: d.Flight.State("cached-tokens") == endpoint.Supported,
+	}); err != nil {
+		return err
+	}
+	so := report.Fact{Label: "so far", Text: d.Judgement.Verdict}
+	d.Judgement.Code = suite.Inconclusive
+	d.Judgement.Verdict = fmt.Sprintf("inconclusive  interrupted after %d of %d questions", asked, len(d.Plan.Cells))
+	d.Report.Facts = append(d.Report.Facts, so)
+	if j.Dir != "" && j.Again != "" {
+		line := Continue(j.Shown(j.Dir), j.Again)
+		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "go on", Text: line, Verbatim: true})
+		d.Judgement.Verdict += "; go on with " + line
+	}
+	if err := j.write(d, took); err != nil {
+		return err
+	}
+	return ErrInterrupted
+}
