@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/assay-suite/assay/internal/engine"
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
@@ -21,7 +22,8 @@ type options struct {
 	weightsSet  bool
 	fault       *faults.Fault // nil = none
 	maxModelLen int
-	scripted    *scriptedOptions // nil = the nano engine
+	scripted    *scriptedOptions  // nil = another engine
+	mechanism   *mechanismOptions // nil = another engine
 }
 
 // errHelp says that help was asked for and has been printed.
@@ -41,13 +43,15 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	set.StringVar(&fault, "fault", "", "serve the model with one catalogued fault, by `name`; the scripted engine takes "+
 		"several, by commas")
 	set.StringVar(&engine, "engine", "nano", "`engine` that answers: nano computes, scripted plays a server with the "+
-		"faults listed below")
-	set.Uint64Var(&played.Seed, "seed", 1, "scripted engine: draws the parameters of its faults from this `number`")
-	set.StringVar(&played.Control, "control", "", "scripted engine: serve one of its controls, by `name`")
-	set.Float64Var(&played.Pace, "pace", 0.02, "scripted engine: `share` of a real engine's times (50 us a prompt "+
+		"faults listed below, mechanism models a serving engine with bugs in its mechanisms")
+	set.Uint64Var(&played.Seed, "seed", 1, "scripted and mechanism engine: draws parameters and "+
+		"faults from this `number`")
+	set.StringVar(&played.Control, "control", "", "scripted and mechanism engine: serve one of the sound "+
+		"servers listed below, by `name`")
+	set.Float64Var(&played.Pace, "pace", 0.02, "scripted and mechanism engine: `share` of a real engine's times (50 us a prompt "+
 		"token, 5 ms a generated one); 0 waits for nothing")
 	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`; the scripted engine has "+
-		"32768 when not given")
+		"32768 when not given, the mechanism engine draws it")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		usage(set, stdout)
 		return o, errHelp
@@ -76,7 +80,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	switch engine {
 	case "nano":
 		if len(played.given) > 0 {
-			return o, fmt.Errorf("-%s is for the scripted engine: add -engine=scripted, or leave it out", played.given[0])
+			return o, fmt.Errorf("-%s is for the scripted and the mechanism engine: add -engine=scripted or -engine=mechanism, or leave it out", played.given[0])
 		}
 	case "scripted":
 		if o.weightsSet {
@@ -94,8 +98,21 @@ func parse(args []string, stdout io.Writer) (options, error) {
 		played.Window = o.maxModelLen
 		o.scripted = &played
 		return o, nil
+	case "mechanism":
+		if o.weightsSet {
+			return o, errors.New("-weights is for the nano engine: the mechanism engine has none, leave it out")
+		}
+		m := mechanismOptions{Seed: played.Seed, Sound: played.Control, Pace: played.Pace}
+		if windowSet {
+			m.Context = o.maxModelLen
+		}
+		if fault != "" {
+			m.Bugs = strings.Split(fault, ",")
+		}
+		o.mechanism = &m
+		return o, nil
 	default:
-		return o, fmt.Errorf("-engine %q is unknown: use nano or scripted", engine)
+		return o, fmt.Errorf("-engine %q is unknown: use nano, scripted or mechanism", engine)
 	}
 	if fault != "" {
 		f, err := faults.Lookup(fault)
@@ -109,7 +126,7 @@ func parse(args []string, stdout io.Writer) (options, error) {
 
 func usage(set *flag.FlagSet, w io.Writer) {
 	var b strings.Builder
-	b.WriteString("nanoserve serves one of the tiny nano models, or a scripted engine with faults, behind an " +
+	b.WriteString("nanoserve serves one of the tiny nano models, or an engine that plays faults, behind an " +
 		"OpenAI-compatible endpoint.\n\nUsage: nanoserve [flags]\n\n")
 	set.SetOutput(&b)
 	set.PrintDefaults()
@@ -118,6 +135,7 @@ func usage(set *flag.FlagSet, w io.Writer) {
 		fmt.Fprintf(&b, "  %-28s %s\n", f.Name, f.Effect)
 	}
 	scriptedHelp(&b)
+	b.WriteString("\nBugs for -engine=mechanism -fault=, several by commas; parameters are drawn from -seed:\n" + engine.Help())
 	b.WriteString("\nExit codes: 0 stopped in good order, 2 usage, 4 cannot listen, 5 weights or server failed.\n")
 	_, _ = io.WriteString(w, b.String())
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log"
 	"net"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
-	"github.com/assay-suite/assay/internal/scripted"
 	"github.com/assay-suite/assay/internal/server"
 	"github.com/assay-suite/assay/oracle"
 )
@@ -43,10 +43,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var fsys fs.FS
 	var name string
-	var played *scripted.Engine
-	if o.scripted != nil {
+	var played http.Handler
+	switch {
+	case o.scripted != nil:
 		played, err = o.scripted.build(say)
-	} else {
+	case o.mechanism != nil:
+		played, err = o.mechanism.build(say)
+	default:
 		fsys, name, err = openWeights(o, say)
 	}
 	if err != nil {

@@ -1,0 +1,3 @@
+package engine
+
+const frozenHalf uint64 = 0
