@@ -39,25 +39,21 @@ func soundTools() toolOps {
 
 // reasonOps are the decisions of the reasoning parser that a bug can get wrong.
 type reasonOps struct {
-	start     func(slot int, b *parserState) bool // whether an answer begins inside a thought
-	inline    bool                                // tags stay in the content
-	end       func(b *parserState)                // an answer is over
-	onlyField string                              // the one name under which earlier reasoning is read; empty: both
+	start     func() bool // whether an answer begins inside a thought
+	inline    bool        // tags stay in the content
+	end       func()      // an answer is over
+	onlyField string      // the one name under which earlier reasoning is read; empty: both
 }
-
-// parserState outlives requests.
-type parserState struct{ thinking bool }
 
 func soundReason(p Params) reasonOps {
 	return reasonOps{
-		start: func(int, *parserState) bool { return false }, inline: p.InlineThoughts, end: func(*parserState) {},
+		start: func() bool { return false }, inline: p.InlineThoughts, end: func() {},
 	}
 }
 
 // assembler makes an answer of tokens: text, thoughts, calls.
 type assembler struct {
 	m        *machine
-	state    *parserState
 	det      detok
 	stops    []string
 	stream   bool
@@ -73,10 +69,10 @@ type assembler struct {
 	began    bool
 }
 
-func (m *machine) assemble(state *parserState, stops []string, stream, raw bool) *assembler {
-	a := &assembler{m: m, state: state, det: detok{m: m}, stops: stops, stream: stream, raw: raw}
+func (m *machine) assemble(stops []string, stream, raw bool) *assembler {
+	a := &assembler{m: m, det: detok{m: m}, stops: stops, stream: stream, raw: raw}
 	if !raw {
-		a.thinking = m.rsn.start(0, state)
+		a.thinking = m.rsn.start()
 	}
 	return a
 }
@@ -159,7 +155,7 @@ func (a *assembler) finish() delta {
 		a.calls++
 		a.calling = false
 	}
-	a.m.rsn.end(a.state)
+	a.m.rsn.end()
 	return d
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-func crowded(p *Params, r *rand.Rand) {
+func crowded(p *Params, _ *rand.Rand) {
 	p.Ranks, p.Chunk, p.Slots = 1, 2048, 32
 }
 
@@ -61,14 +61,10 @@ func batchBugs() []Bug {
 			prepare: crowded,
 			apply: func(pl *plant) string {
 				pl.m.bat.move = func(b *batch, dst, src int) {
-					b.reqs[dst], b.temps[dst], b.shares[dst] = b.reqs[src], b.temps[src], b.shares[src]
+					b.reqs[dst], b.tables[dst], b.temps[dst] = b.reqs[src], b.tables[src], b.temps[src]
+					b.shares[dst] = b.shares[src]
 				}
-				pl.m.bat.sync = func(b *batch, slot int) {
-					if n := len(b.tables[slot]); n == 0 || len(b.reqs[slot].gen) == 0 {
-						b.tables[slot] = b.reqs[slot].table
-					}
-				}
-				return "table and token"
+				return ""
 			},
 		},
 		{

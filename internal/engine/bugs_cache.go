@@ -16,6 +16,9 @@ func cacheOf(kind string, sizes ...int) func(p *Params, r *rand.Rand) {
 	}
 }
 
+// small gives a server little more KV memory than one context: what is not asked for again soon is evicted.
+func small(p *Params) { p.Context, p.Pool = 12288, 14336 }
+
 func cacheBugs() []Bug {
 	const mech = "prefix cache"
 	return []Bug{
@@ -95,7 +98,7 @@ func cacheBugs() []Bug {
 			Truth:  Truth{"stale entry", []string{"warm", "served"}, true, nil},
 			prepare: func(p *Params, r *rand.Rand) {
 				cacheOf("blocks", 16, 32)(p, r)
-				p.Pool = p.Context + 4096
+				small(p)
 				p.LIFO = true
 			},
 			apply: func(pl *plant) string { pl.m.cch.forget = false; return "" },
@@ -138,8 +141,7 @@ func tierBugs() []Bug {
 	const mech = "host tier"
 	tiered := func(p *Params, r *rand.Rand) {
 		cacheOf(pick(r, "blocks", "radix"), 16, 32, 64)(p, r)
-		p.Context = min(p.Context, 32768)
-		p.Pool = p.Context + 2048
+		small(p)
 		p.Tier = 8 * p.Pool / p.Page
 	}
 	return []Bug{

@@ -88,7 +88,7 @@ func decodeBugs() []Bug {
 			Effect: "the offset of the last shard of the output layer is wrong: tokens with high ids come out as others",
 			Truth:  Truth{"output", []string{"always", "wording"}, true, nil},
 			apply: func(pl *plant) string {
-				from := pl.m.lex.base * 3 / 4
+				from := 256 + (pl.m.lex.base-256)/4
 				pl.m.dec.head = func(m *machine, tok int32) int32 {
 					if tok >= from && tok < m.lex.base {
 						return tok - 7
@@ -108,7 +108,7 @@ func decodeBugs() []Bug {
 				tok := pick(pl.r, int32('!'), int32('0'), int32('.'))
 				m.smp.best = func(*request, dist) int32 { return tok }
 				m.lps.from = func(_, _ dist) dist { return m.spread(dist{best: tok, hash: 7}, []alt{{tok, 0}}, 3) }
-				return fmt.Sprintf("%q", rune(tok))
+				return fmt.Sprintf("%q", tok)
 			},
 		},
 		{

@@ -48,7 +48,7 @@ func templateBugs() []Bug {
 			p.Tools = true
 		}
 	}
-	think := func(p *Params, r *rand.Rand) { p.Family, p.KeepThoughts = "qwen3", true }
+	think := func(p *Params, _ *rand.Rand) { p.Family, p.KeepThoughts = "qwen3", true }
 	return []Bug{
 		{
 			Slug: "bos-doubled", Mechanism: mech, Origin: "MakazhanAlpamys/Soup#890",
@@ -174,13 +174,10 @@ func templateBugs() []Bug {
 
 func fitBugs() []Bug {
 	const mech = "limits"
-	small := func(share float64) func(p *Params, r *rand.Rand) {
-		return func(p *Params, r *rand.Rand) { _ = share }
-	}
 	keep := func(pl *plant) int { return pick(pl.r, 2048, 3072, 4096) }
 	return []Bug{
 		{
-			Slug: "overflow-keeps-end", Mechanism: mech, Origin: "ollama/ollama#17427", prepare: small(0),
+			Slug: "overflow-keeps-end", Mechanism: mech, Origin: "ollama/ollama#17427",
 			Effect: "a prompt over a limit nobody is told of is cut to its end, half the limit long, and answered with " +
 				"200; usage shows it",
 			Truth: Truth{"prompt cut", []string{"length", "start-distance"}, true, nil},

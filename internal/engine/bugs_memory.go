@@ -24,9 +24,9 @@ func pageBugs() []Bug {
 			Effect: "the first rows of every page but the first are written into the page before: a few tokens at each " +
 				"boundary are lost",
 			Truth:   Truth{"page addressing", []string{"page-phase"}, true, nil},
-			prepare: paged(16, 32),
+			prepare: paged(16),
 			apply: func(pl *plant) string {
-				k := 2 + pl.r.IntN(2)
+				k := 3 + pl.r.IntN(3)
 				pl.m.pg.write = func(table []int32, i, size int) int {
 					page := i / size
 					if page > 0 && i%size < k {
@@ -83,13 +83,13 @@ func pageBugs() []Bug {
 			Slug: "scale-of-last-owner", Mechanism: mech, Origin: "",
 			Effect:  "an fp8 page keeps the scale of its last owner: numbers read from reused pages come out close but wrong",
 			Truth:   Truth{"value precision", []string{"served"}, true, nil},
-			prepare: func(p *Params, r *rand.Rand) { p.LIFO = true; p.Cache = "none"; p.Page = 16; p.Server = "vllm" },
+			prepare: func(p *Params, _ *rand.Rand) { p.LIFO = true; p.Cache = "none"; p.Page = 16; p.Server = "vllm" },
 			apply: func(pl *plant) string {
 				m := pl.m
 				rate := 0.12 + 0.1*pl.r.Float64()
 				m.pg.store = func(pool *pool, at int, r row) row {
 					page := at / pool.size
-					if pool.gen[page] > 1 && r.tok >= 0 && r.tok < m.lex.base && allDigits(m.lex.vocab.text[r.tok]) &&
+					if pool.gen[page] > 1 && r.tok >= 0 && r.tok < m.lex.base && allDigits(m.lex.text[r.tok]) &&
 						unit(mix(uint64(page)*31+uint64(pool.gen[page]), uint64(at%pool.size))) < rate {
 						r.tok = m.lookalike(r.tok, uint64(pool.gen[page])*77+uint64(at))
 					}
@@ -104,9 +104,9 @@ func pageBugs() []Bug {
 				"nothing else shows",
 			Truth: Truth{"value precision", []string{"always"}, true, nil},
 			apply: func(pl *plant) string {
-				m, rate := pl.m, 0.05+0.05*pl.r.Float64()
+				m, rate := pl.m, 0.015+0.03*pl.r.Float64()
 				m.pg.store = func(_ *pool, _ int, r row) row {
-					if r.tok >= 0 && r.tok < m.lex.base && allDigits(m.lex.vocab.text[r.tok]) &&
+					if r.tok >= 0 && r.tok < m.lex.base && allDigits(m.lex.text[r.tok]) &&
 						unit(mix(uint64(uint32(r.pos)), uint64(uint32(r.tok)))) < rate {
 						r.tok = m.lookalike(r.tok, uint64(uint32(r.pos)))
 					}
@@ -125,7 +125,7 @@ func pageBugs() []Bug {
 				p.LIFO = true
 			},
 			apply: func(pl *plant) string {
-				every := 2 + pl.r.Int64N(2)
+				every := 1 + pl.r.Int64N(2)
 				var n atomic.Int64
 				pl.m.pg.share = func(pool *pool, page int32) {
 					if n.Add(1)%every != 0 || pool.ref[page] == 0 {
@@ -232,7 +232,7 @@ func prefillBugs() []Bug {
 			Effect: "with several prompts in one prefill batch the offsets of the sequences are mixed up: a part of a " +
 				"prompt is that of another",
 			Truth:   Truth{"batch mix-up", []string{"concurrency"}, true, []string{"clients"}},
-			prepare: func(p *Params, r *rand.Rand) { p.Chunk = 8192; p.Ranks = 1 },
+			prepare: func(p *Params, _ *rand.Rand) { p.Chunk = 8192; p.Ranks = 1 },
 			apply: func(pl *plant) string {
 				pl.m.pre.plan = func(req *request, lo, hi int, mates []*request) piece {
 					for _, o := range mates {

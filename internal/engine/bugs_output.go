@@ -121,7 +121,7 @@ func logprobBugs() []Bug {
 	}
 }
 
-func offered(p *Params, r *rand.Rand) {
+func offered(p *Params, _ *rand.Rand) {
 	p.Logprobs = true
 	if p.Server == "tgi" {
 		p.Server = "vllm"
@@ -317,8 +317,8 @@ func parserBugs() []Bug {
 			apply: func(pl *plant) string {
 				n := 3 + pl.r.IntN(3)
 				var ended atomic.Int64
-				pl.m.rsn.start = func(int, *parserState) bool { return ended.Load()%int64(n) == int64(n)-1 }
-				pl.m.rsn.end = func(*parserState) { ended.Add(1) }
+				pl.m.rsn.start = func() bool { return ended.Load()%int64(n) == int64(n)-1 }
+				pl.m.rsn.end = func() { ended.Add(1) }
 				return fmt.Sprintf("every %d. answer", n)
 			},
 		},

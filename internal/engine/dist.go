@@ -60,7 +60,7 @@ func (m *machine) lookalike(tok int32, h uint64) int32 {
 	if tok < 0 || tok >= m.lex.base {
 		return int32(256 + (h>>13)%uint64(int(m.lex.base)-256))
 	}
-	t := m.lex.vocab.text[tok]
+	t := m.lex.text[tok]
 	if allDigits(t) {
 		b := []byte(t)
 		at := int(h>>9) % len(b)

@@ -33,7 +33,6 @@ type Engine struct {
 	m      *machine // of the front: template, tokenizer, parsers
 	ranks  []*rank
 	mux    *http.ServeMux
-	state  parserState
 	notes  []string
 	turn   atomic.Uint64 // requests routed
 	asked  atomic.Uint64 // HTTP requests to the model

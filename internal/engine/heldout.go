@@ -8,6 +8,7 @@ import (
 // Half is the half of the kinds that a kind belongs to: the judge is tuned on one, the other is run once.
 type Half string
 
+// The halves.
 const (
 	Tuning  Half = "tuning"
 	HeldOut Half = "held-out"

@@ -10,19 +10,18 @@ import (
 
 // sampling is what chat and text completions share.
 type sampling struct {
-	chat         bool
-	model        string
-	most         int
-	temp, topP   float64
-	seed         uint64
-	logprobs     int
-	stream       bool
-	streamUsage  bool
-	stops        []string
-	salt         string
-	ignoreEOS    bool
-	echo         bool
-	promptTokens int
+	chat        bool
+	model       string
+	most        int
+	temp, topP  float64
+	seed        uint64
+	logprobs    int
+	stream      bool
+	streamUsage bool
+	stops       []string
+	salt        string
+	ignoreEOS   bool
+	echo        bool
 }
 
 // plainFields are those of the API itself; a strict server refuses others.
@@ -111,12 +110,10 @@ func (e *Engine) request(ids []int32, s sampling) (req *request, sent int, refus
 	if before > limit || before+most > e.p.Context && limit == e.p.Context {
 		kept := e.m.fit.cut(ids, limit)
 		if kept == nil {
-			if before < e.p.Context && s.most < 0 {
-				most = e.p.Context - before
-				kept = ids
-			} else {
+			if before >= e.p.Context || s.most >= 0 {
 				return nil, 0, e.tooLong(before, most)
 			}
+			most, kept = e.p.Context-before, ids
 		}
 		ids = kept
 	}
@@ -176,7 +173,7 @@ func (e *Engine) run(w http.ResponseWriter, r *http.Request, req *request, s sam
 		}
 		return u
 	}
-	asm := m.assemble(&e.state, s.stops, s.stream, !s.chat)
+	asm := m.assemble(s.stops, s.stream, !s.chat)
 	if s.stream {
 		e.stream(w, r, req, s, asm, head, use)
 		return

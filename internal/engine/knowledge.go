@@ -15,9 +15,9 @@ func set(words string) map[string]bool {
 
 // stopWords say nothing about what a question is about.
 var stopWords = set(`a an and answer are as at be by can complete could did do does for from give had has have he her
-his how i in is it its me my no not of on one only or our please question she so tell that the their them then there these
-they this those to told times us using was we were what when where which who whose why will with would you your somebody
-need needs using unlocking holds just number`)
+his how i in is it its me my no not of on one only or our please question she so tell that the their them then there
+these they this those to told times us using was we were what when where which who whose why will with would you your
+somebody need needs using unlocking holds just number`)
 
 func lowerTrim(s string) string { return strings.ToLower(strings.TrimLeft(s, " ")) }
 
@@ -44,7 +44,7 @@ func kinOf(l *lexicon, ids []int32) []string {
 	var b strings.Builder
 	for _, id := range ids {
 		if id < l.base {
-			b.WriteString(l.vocab.text[id])
+			b.WriteString(l.text[id])
 		}
 	}
 	var out []string

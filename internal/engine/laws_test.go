@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // said is the answer of one chat: content, reasoning, calls, finish.
@@ -103,6 +101,7 @@ func firstError(n int, f func(i int) error) error {
 
 var laws = []law{
 	{"warm-is-cold", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		o2 := o
 		o2.tune = func(p *Params) { p.Cache = "none" }
 		warm, cold := newPlayer(mustNew(tb, o)), newPlayer(mustNew(tb, o2))
@@ -113,18 +112,20 @@ var laws = []law{
 			doc + ask("Lima"),
 			doc + "What is the access code for the Lima archive?",
 		}
-		return firstError(8*len(qs), func(i int) error {
+		return firstError(4*len(qs), func(i int) error {
 			b := user(qs[i%len(qs)])
 			return same("cold, warm", said(tb, cold, b), said(tb, warm, b))
 		})
 	}},
 	{"stream-is-whole", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		p := newPlayer(mustNew(tb, o))
 		return firstError(len(questions()), func(i int) error {
 			return same("whole, streamed", said(tb, p, questions()[i]), streamed(tb, p, questions()[i]))
 		})
 	}},
 	{"batch-is-alone", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		o.tune = func(p *Params) { p.Ranks = 1 }
 		a, z := mustNew(tb, o), mustNew(tb, o)
 		var set []body
@@ -143,6 +144,7 @@ var laws = []law{
 		return nil
 	}},
 	{"draft-is-plain", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		o2 := o
 		o2.tune = func(p *Params) { p.Draft = 0 }
 		spec, plain := newPlayer(mustNew(tb, o)), newPlayer(mustNew(tb, o2))
@@ -156,6 +158,7 @@ var laws = []law{
 		})
 	}},
 	{"ranks-agree", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		e := mustNew(tb, o)
 		p := newPlayer(e)
 		b := user(needle(8, 160, 0.1, "Oslo", "81264", "What is the access code for the Oslo archive?"))
@@ -171,15 +174,17 @@ var laws = []law{
 		})
 	}},
 	{"chunks-are-one", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		o2 := o
 		o2.tune = func(p *Params) { p.Chunk = 1 << 20 }
 		parts, one := newPlayer(mustNew(tb, o)), newPlayer(mustNew(tb, o2))
-		return firstError(24, func(i int) error {
-			b := user(needle(uint64(30+i), 110+8*i, float64(i)/24, "Lima", fmt.Sprint(55310+i), ask("Lima")))
+		return firstError(12, func(i int) error {
+			b := user(needle(uint64(30+i), 110+16*i, float64(i)/12, "Lima", fmt.Sprint(55310+i), ask("Lima")))
 			return same("one shot, chunks", said(tb, one, b), said(tb, parts, b))
 		})
 	}},
 	{"logprobs-are-logs", func(tb testing.TB, o Options) error {
+		tb.Helper()
 		p := newPlayer(mustNew(tb, o))
 		for _, q := range []string{"What is the capital of France?", needle(7, 20, 0.5, "Lima", "55310", ask("Lima"))} {
 			if err := checkLogprobs(p.play(tb, step{"", []body{user(q).with("logprobs", true).with("top_logprobs",
@@ -218,20 +223,23 @@ func checkLogprobs(out string) error {
 	return nil
 }
 
+// drawn is how many seeds every law is held on; a seed draws all parameters of a server.
+const drawn = 4
+
 // The laws hold on the sound engine, whatever is drawn.
 func TestLawsHold(t *testing.T) {
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
-			rapid.Check(t, func(rt *rapid.T) {
-				o := Options{Seed: rapid.Uint64().Draw(rt, "seed"), Sound: "plain"}
+			for k := range uint64(drawn) {
+				o := Options{Seed: mix(hashString(l.name), k), Sound: "plain"}
 				if l.name == "logprobs-are-logs" {
 					o.tune = func(p *Params) { p.Logprobs = true }
 				}
 				if err := l.check(t, o); err != nil {
-					rt.Fatal(err)
+					t.Fatalf("seed %d: %v", o.Seed, err)
 				}
-			})
+			}
 		})
 	}
 }

@@ -88,7 +88,7 @@ func (m *machine) tailText(ids []int32, n int) string {
 	var b strings.Builder
 	for _, t := range ids[max(0, len(ids)-n):] {
 		if t >= 0 && t < m.lex.base {
-			b.WriteString(m.lex.vocab.text[t])
+			b.WriteString(m.lex.text[t])
 		}
 	}
 	return b.String()

@@ -28,17 +28,6 @@ func soundMask() maskOps {
 	}
 }
 
-// cut keeps what lies in [lo, hi).
-func cut(spans []span, lo, hi int) []span {
-	out := spans[:0]
-	for _, s := range spans {
-		if s.lo = max(s.lo, lo); s.lo < min(s.hi, hi) {
-			out = append(out, span{s.lo, min(s.hi, hi)})
-		}
-	}
-	return out
-}
-
 // without removes [lo, hi).
 func without(spans []span, lo, hi int) []span {
 	var out []span

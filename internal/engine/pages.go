@@ -59,23 +59,20 @@ var errFull = errors.New("the KV pool is full")
 
 // take hands out a page with one holder. Its rows are those of the last owner until they are written.
 func (pl *pool) take() (int32, error) {
-	for len(pl.free) > 0 {
-		at := 0
-		if pl.lifo {
-			at = len(pl.free) - 1
-		}
-		page := pl.free[at]
-		if pl.lifo {
-			pl.free = pl.free[:at]
-		} else {
-			pl.free = pl.free[1:]
-		}
-		pl.ref[page] = 1
-		pl.ver[page]++
-		pl.gen[page]++
-		return page, nil
+	n := len(pl.free)
+	if n == 0 {
+		return 0, errFull
 	}
-	return 0, errFull
+	page := pl.free[0]
+	if pl.lifo {
+		page, pl.free = pl.free[n-1], pl.free[:n-1]
+	} else {
+		pl.free = pl.free[1:]
+	}
+	pl.ref[page] = 1
+	pl.ver[page]++
+	pl.gen[page]++
+	return page, nil
 }
 
 // drop ends one hold of a page; without holders it is free.

@@ -115,8 +115,8 @@ func (rk *rank) step() bool {
 			req.finish, req.done = "stop", true
 		}
 	}
-	for slot := len(b.reqs) - 1; slot >= 0; slot-- {
-		if req := b.reqs[slot]; req.done || req.err != nil {
+	for slot, req := range slices.Backward(slices.Clone(b.reqs)) {
+		if req.done || req.err != nil {
 			rk.release(req)
 			b.remove(m, slot)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -222,7 +223,7 @@ func (rd *reader) value(s [2]int, want wanted, words []string) (found, bool) {
 	best := -1
 	for _, loc := range re.FindAllIndex(text, -1) {
 		v := string(text[loc[0]:loc[1]])
-		if want == wantDigits && (len(strings.Trim(v, "\x00")) < 1 || holds(words, strings.Trim(v, "\x00"))) {
+		if want == wantDigits && (len(strings.Trim(v, "\x00")) < 1 || slices.Contains(words, strings.Trim(v, "\x00"))) {
 			continue
 		}
 		if n := loc[1] - loc[0]; n > best {
@@ -249,7 +250,7 @@ func (rd *reader) overlap(s [2]int, words []string) int {
 	n := 0
 	text := rd.text[s[0]:s[1]]
 	for _, w := range words {
-		if i := bytes.Index(text, []byte(w)); i >= 0 {
+		if bytes.Contains(text, []byte(w)) {
 			n += 2
 		}
 	}
@@ -306,15 +307,6 @@ func (rd *reader) nearby(words []string, want wanted, lo, hi int) []found {
 		}
 	}
 	return rd.search(lower, words, want, lo, hi)
-}
-
-func holds(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 // contentWords are the words of a question that say what it is about.

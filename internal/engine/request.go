@@ -3,7 +3,6 @@ package engine
 // request is one generation on its way through a rank.
 type request struct {
 	m         *machine
-	id        uint64
 	prompt    []int32
 	images    []uint64 // hashes of the pictures in the prompt, part of every cache key
 	salt      uint64

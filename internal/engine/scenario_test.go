@@ -8,10 +8,10 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -51,9 +51,7 @@ func user(text string) body {
 
 func (b body) with(k string, v any) body {
 	c := body{}
-	for a, x := range b {
-		c[a] = x
-	}
+	maps.Copy(c, b)
 	c[k] = v
 	return c
 }
@@ -95,9 +93,8 @@ type step struct {
 	bodies []body
 }
 
-const copyText = "Copy the following text exactly:\nnaïve Ärger 数据 “quoted” – 3,141 € in Łódź; смотри 🙂 " +
-	"twice, " +
-	"{\"a\": \"b\\n\"} end 78456"
+const copyText = "Copy the following text exactly:\nnaïve Ärger 数据 “quoted” – 3,141 € " +
+	"in Łódź; смотри 🙂 twice, {\"a\": \"b\\n\"} end 78456"
 
 // script is what every bug must change something of.
 func script() []step {
@@ -266,7 +263,7 @@ func (e *Engine) together(tb testing.TB, bodies []body, stagger bool) []string {
 			rk.step()
 		}
 	}
-	for k := 0; k < 20000; k++ {
+	for range 20000 {
 		done := true
 		for _, r := range reqs {
 			done = done && r.done
@@ -278,7 +275,7 @@ func (e *Engine) together(tb testing.TB, bodies []body, stagger bool) []string {
 	}
 	out := make([]string, len(reqs))
 	for i, r := range reqs {
-		a := e.m.assemble(&e.state, nil, false, false)
+		a := e.m.assemble(nil, false, false)
 		d := delta{}
 		for _, t := range r.out {
 			d = soundStream().join(d, a.push(t))
@@ -287,22 +284,4 @@ func (e *Engine) together(tb testing.TB, bodies []body, stagger bool) []string {
 		out[i] = fmt.Sprintf("%q %q %v %d", d.content, d.reasoning, r.finish, len(r.gen))
 	}
 	return out
-}
-
-// each runs f over the items on several goroutines.
-func each[T any](items []T, f func(T)) {
-	var wg sync.WaitGroup
-	work := make(chan T)
-	for range 4 {
-		wg.Go(func() {
-			for it := range work {
-				f(it)
-			}
-		})
-	}
-	for _, it := range items {
-		work <- it
-	}
-	close(work)
-	wg.Wait()
 }

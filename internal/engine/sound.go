@@ -97,7 +97,7 @@ var sounds = []Sound{
 	) {
 		p.Family, p.Tools = "gemma", false
 	}, 0},
-	{"digits-in-threes", "three digits a token", func(p *Params, r *rand.Rand) { p.Digits = 3 }, 0},
+	{"digits-in-threes", "three digits a token", func(p *Params, _ *rand.Rand) { p.Digits = 3 }, 0},
 	{"no-tokenize", "no route that counts tokens", func(p *Params, _ *rand.Rand) { p.Tokenize = false }, 0},
 	{"no-cached-tokens", "usage does not tell of cached tokens", func(p *Params, _ *rand.Rand) { p.Cached = false }, 0},
 	{"no-cache", "no prefix cache", func(p *Params, _ *rand.Rand) { p.Cache = "none" }, 0},

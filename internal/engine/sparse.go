@@ -52,7 +52,7 @@ func (m *machine) selectBlocks(rk *rank, q query, blocks, far int, out []int) []
 	around := max(1, reach/p.Ratio)
 	list := rk.blocks[:0]
 	var sum float32 // of raw over the window of blocks around b
-	for b := 0; b < min(around, blocks); b++ {
+	for b := range min(around, blocks) {
 		sum += raw[b]
 	}
 	for b := range blocks {
@@ -148,7 +148,7 @@ func (m *machine) interest(q query) []float32 {
 	for id, w := range req.want {
 		if w > 0 {
 			req.want[id] = min(1, 3/float32(count[id]+1))
-			if t := m.lex.vocab.text[id]; len(t) <= 1 || stopWords[lowerTrim(t)] {
+			if t := m.lex.text[id]; len(t) <= 1 || stopWords[lowerTrim(t)] {
 				req.want[id] = 0.01
 			}
 		}

@@ -6,7 +6,6 @@ type specOps struct {
 	bonus  int                                      // times that the token behind an accepted draft is appended
 	rewind bool                                     // rows of rejected drafts are given back
 	greedy bool                                     // verification takes the best token at any temperature
-	copied int                                      // accepted tokens appended again after a full acceptance
 }
 
 func soundSpec() specOps {

@@ -92,7 +92,7 @@ func (l *lexicon) print(id int32) string {
 	case id < 0 || int(id) >= l.size:
 		return ""
 	case id < l.base:
-		return l.vocab.text[id]
+		return l.text[id]
 	}
 	return l.names[l.class(id)]
 }

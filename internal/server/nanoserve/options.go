@@ -48,7 +48,8 @@ func parse(args []string, stdout io.Writer) (options, error) {
 		"faults from this `number`")
 	set.StringVar(&played.Control, "control", "", "scripted and mechanism engine: serve one of the sound "+
 		"servers listed below, by `name`")
-	set.Float64Var(&played.Pace, "pace", 0.02, "scripted and mechanism engine: `share` of a real engine's times (50 us a prompt "+
+	set.Float64Var(&played.Pace, "pace", 0.02, "scripted and mechanism engine: `share` of a real engine's times (50 us a "+
+		"prompt "+
 		"token, 5 ms a generated one); 0 waits for nothing")
 	set.IntVar(&o.maxModelLen, "max-model-len", 8192, "longest prompt plus answer, in `tokens`; the scripted engine has "+
 		"32768 when not given, the mechanism engine draws it")
@@ -80,7 +81,8 @@ func parse(args []string, stdout io.Writer) (options, error) {
 	switch engine {
 	case "nano":
 		if len(played.given) > 0 {
-			return o, fmt.Errorf("-%s is for the scripted and the mechanism engine: add -engine=scripted or -engine=mechanism, or leave it out", played.given[0])
+			return o, fmt.Errorf("-%s is for the scripted and the mechanism engine: add -engine=scripted or "+
+				"-engine=mechanism, or leave it out", played.given[0])
 		}
 	case "scripted":
 		if o.weightsSet {
@@ -135,7 +137,8 @@ func usage(set *flag.FlagSet, w io.Writer) {
 		fmt.Fprintf(&b, "  %-28s %s\n", f.Name, f.Effect)
 	}
 	scriptedHelp(&b)
-	b.WriteString("\nBugs for -engine=mechanism -fault=, several by commas; parameters are drawn from -seed:\n" + engine.Help())
+	b.WriteString("\nBugs for -engine=mechanism -fault=, several by commas; parameters are drawn from -seed:\n" +
+		engine.Help())
 	b.WriteString("\nExit codes: 0 stopped in good order, 2 usage, 4 cannot listen, 5 weights or server failed.\n")
 	_, _ = io.WriteString(w, b.String())
 }

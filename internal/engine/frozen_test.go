@@ -1,3 +1,0 @@
-package engine
-
-const frozenHalf uint64 = 0
