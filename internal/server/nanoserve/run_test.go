@@ -288,3 +288,31 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// A bug of the mechanism engine is served and said; its sound twin and an unknown bug beside it.
+func TestServesMechanism(t *testing.T) {
+	ask := strings.Replace(needleBody(40), `"max_tokens":8`, `"max_tokens":40`, 1)
+	url, log, down := up(t, "-engine=mechanism", "-fault=logits-buffer-constant", "-seed=7", "-pace=0")
+	if got := get(t, "POST", url+"/chat/completions", ask); !strings.HasPrefix(got, "200 ") ||
+		strings.Contains(got, "48213") {
+		t.Errorf("chat: %s", got)
+	}
+	for _, want := range []string{"fault logits-buffer-constant: ", "seed 7"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("stderr lacks %q: %s", want, log)
+		}
+	}
+	if code := down(); code != codeOK {
+		t.Errorf("code %d, want 0: %s", code, log)
+	}
+	sound, _, _ := up(t, "-engine=mechanism", "-control=terse", "-seed=7", "-max-model-len=4096")
+	if got := get(t, "POST", sound+"/chat/completions", ask); !strings.Contains(got, "48213") {
+		t.Errorf("chat: %s", got)
+	}
+	for _, flag := range []string{"-fault=nobody", "-control=nobody", "-weights=x", "-max-model-len=8"} {
+		log := &buffer{}
+		if code := Run(t.Context(), []string{"-engine=mechanism", flag}, io.Discard, log); code != codeUsage {
+			t.Errorf("%s: code %d, want %d: %s", flag, code, codeUsage, log)
+		}
+	}
+}
