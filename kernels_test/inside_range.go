@@ -25,7 +25,8 @@ const insidePrompts = 24
 
 // ShiftRange is the one-sided tolerance limit that covers 99.9 % of shifts with 95 % confidence, for shifts whose
 // logarithms are Gaussian: exp(mean + k sd), with Natrella's approximation of the factor k (NBS Handbook 91, 2-13),
-// which is on the safe side. Shifts below floor count as floor: what rounding alone does.
+// which is on the safe side. Shifts below floor count as floor: what rounding alone does, which is 2e-5 nats for fp32
+// against float64 in the model (ARCHITECTURE.md).
 func ShiftRange(shifts []float64, floor float64) float64 {
 	n := float64(len(shifts))
 	mean, square := 0.0, 0.0
@@ -41,9 +42,6 @@ func ShiftRange(shifts []float64, floor float64) float64 {
 	sd := math.Sqrt(max(square-mean*mean, 0) * n / (n - 1))
 	return math.Exp(mean + k*sd)
 }
-
-// shiftFloor is the noise of fp32 against float64 in the model: about 2e-5 nats (ARCHITECTURE.md).
-const shiftFloor = 2e-5
 
 // insideRanges reads the committed ranges, by "op contract".
 func insideRanges() (map[string]insideRange, error) {

@@ -145,9 +145,8 @@ func (p *process) ask(ctx context.Context, request []byte, answers func([]byte) 
 ) ([]byte, error) {
 	var last []byte
 	go func() { _, _ = p.stdin.Write(append(request, '\n')) }() // a worker that is gone shows in lines and done
-	wait := ctx
 	for skipped := 0; ; skipped++ {
-		text, err := p.await(wait)
+		text, err := p.awaitWithin(ctx, quiet, skipped > 0)
 		if err != nil && skipped > 0 && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			return nil, problem(KindLine, nil, "the answer to hello is %q, and nothing came after it within %v", start(last),
 				quiet)
@@ -157,10 +156,17 @@ func (p *process) ask(ctx context.Context, request []byte, answers func([]byte) 
 		}
 		last = text
 		_, _ = fmt.Fprintf(other, "%s\n", text)
-		limited, cancel := context.WithTimeout(ctx, quiet)
-		defer cancel() //nolint:revive // at most mostChatter of them
-		wait = limited
 	}
+}
+
+// awaitWithin waits for a line, and no longer than quiet where that counts.
+func (p *process) awaitWithin(ctx context.Context, quiet time.Duration, counts bool) ([]byte, error) {
+	if counts {
+		limited, cancel := context.WithTimeout(ctx, quiet)
+		defer cancel()
+		ctx = limited
+	}
+	return p.await(ctx)
 }
 
 // mostChatter is how many lines a worker may print before its first answer: banners of libraries, prints of its own.

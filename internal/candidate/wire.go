@@ -5,11 +5,11 @@ import "github.com/assay-suite/assay/kernels_test/protocol"
 // Protocol is the version of the worker protocol that this package speaks.
 const Protocol = protocol.Version
 
-// Hello and Capability are what a worker says about itself when it is started.
-type (
-	Hello      = protocol.Hello
-	Capability = protocol.Capability
-)
+// Hello is what a worker says about itself when it is started.
+type Hello = protocol.Hello
+
+// Capability is what a worker offers of one operator.
+type Capability = protocol.Capability
 
 // The modes of a call.
 const (

@@ -169,7 +169,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 		}
 	}
 	if r.Nondeterministic { // equal bits cannot be asked for: each run is judged by the oracle
-		poisoned, r.Findings = nil, b.judgeEach(got, poisoned)
+		r.Findings = b.judgeEach(got, poisoned)
 	} else {
 		for _, e := range b.Expected {
 			r.Findings = append(r.Findings, b.judge(e, got, poisoned))

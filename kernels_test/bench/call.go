@@ -72,12 +72,14 @@ type Reply struct {
 	Batch   []map[string]Storage // outputs of Call.BatchWith
 }
 
-// Hello, Capability and Offer are what a candidate says about itself.
-type (
-	Hello      = protocol.Hello
-	Capability = protocol.Capability
-	Offer      = protocol.Offer
-)
+// Hello is what a candidate says about itself.
+type Hello = protocol.Hello
+
+// Capability is what a candidate offers of one operator.
+type Capability = protocol.Capability
+
+// Offer is an entry of a candidate's list of facets.
+type Offer = protocol.Offer
 
 // Candidate is code under test. Run answers one call; an error that wraps ErrUnsupported says that the candidate does
 // not offer this call, every other error is a broken candidate and not a wrong result.

@@ -32,13 +32,8 @@ func (f Facet) String() string { return strings.TrimSpace(f.Op + " " + f.Slug())
 
 // Slug is the facet without its operator.
 func (f Facet) Slug() string {
-	text := strings.TrimSpace(f.Layout+" "+f.Format) + " -> " + f.Out
-	for _, more := range []string{f.Phase, f.Mode, f.Attrs} {
-		if more != "" {
-			text += ", " + more
-		}
-	}
-	return text
+	parts := []string{strings.TrimSpace(f.Layout+" "+f.Format) + " -> " + f.Out, f.Phase, f.Mode, f.Attrs}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // same tells whether two facets are the same one.
@@ -182,7 +177,7 @@ func (s Suite) drawnForm(f Family, form form, phased bool) ([]drawnCase, error) 
 		c := s.at(f, k, shape, contract)
 		p, err := attemptProblem(c)
 		switch {
-		case errors.Is(err, notThisForm{}):
+		case errors.Is(err, errNoForm):
 			continue
 		case err != nil && (k.Contracts == nil || slices.Contains(k.Contracts, contract.Name)):
 			return nil, err

@@ -40,7 +40,7 @@ func (b *Bench) Text(r Report, causes, like []Cause) string {
 		{"got", b.got(f)},
 		{"want", b.want(f)},
 		{"shape", b.shape(f, r)},
-		{"likely", likely(f, causes)},
+		{"likely", likely(causes)},
 		{"like", known(like)},
 		{"again", b.Case.Again()},
 	}
@@ -122,7 +122,7 @@ func (b *Bench) shape(f Finding, r Report) string {
 }
 
 // likely puts causes into words. Where structure says it all and nothing else is known, there is nothing to add.
-func likely(f Finding, causes []Cause) string {
+func likely(causes []Cause) string {
 	if len(causes) == 0 {
 		return "no twin cures it: nothing that this suite neutralises makes the case pass"
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"maps"
 	"slices"
 )
@@ -52,11 +53,8 @@ func suffixed(s Shape, suffix string) Shape {
 	return s
 }
 
-// notThisForm is the error of a scenario that has the form already, or cannot have it.
-type notThisForm struct{}
-
-// Error says so.
-func (notThisForm) Error() string { return "the scenario has no such form" }
+// errNoForm says that a scenario has the form already, or cannot have it.
+var errNoForm = errors.New("the scenario has no such form")
 
 // edited is a scenario with one more edit of its inputs; one that returns false has no such case.
 func edited(k Scenario, edit func(p *Problem) bool) Scenario {
@@ -68,7 +66,7 @@ func edited(k Scenario, edit func(p *Problem) bool) Scenario {
 			}
 		}
 		if !edit(p) {
-			return notThisForm{}
+			return errNoForm
 		}
 		return nil
 	}
