@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,8 @@ func TestGreedyAnswersLikeHuggingFace(t *testing.T) {
 	for _, r := range records {
 		m, cases := load(t, r.model, oracle.Reference()), r.sample(r.all(t))
 		t.Run(r.model+"/fast", func(t *testing.T) { checkGreedy(t, m.Fast(), cases) })
-		t.Run(r.model+"/oracle", func(t *testing.T) { checkGreedy(t, m, perLength(cases, 1)) })
+		few := slices.DeleteFunc(perLength(cases, 1), func(c greedyCase) bool { return c.Length > 1024 })
+		t.Run(r.model+"/oracle", func(t *testing.T) { checkGreedy(t, m, few) }) // longer ones: tag weights
 	}
 }
 
