@@ -57,6 +57,9 @@ func TestFreeRunningRejectsFaults(t *testing.T) {
 				if f.Name == "hc-eps-missing" || f.Resumes {
 					continue // one that resumes is held against one-shot in TestResumingFaultsShow
 				}
+				if f.Name == "hc-mix-bf16" && r.model != "nano-v4" {
+					continue // emulated products take seconds for 512 tokens; nano-v4 shows it in 67
+				}
 				t.Run(f.Name, func(t *testing.T) {
 					faulty := m.With(f.Apply(oracle.Reference()))
 					// Logits are cheap and show most of them; selection needs a long trace, and some only a recording.
