@@ -154,7 +154,8 @@ func (p *patient) copiesFound(list []copied) {
 		}
 		if w := c.b.weight; w != nil && w.Slices > 1 && c.a == c.b {
 			if size := c.b.info.Size / int64(w.Slices); c.size >= size && c.to%size == c.from%size {
-				p.add(severity, KindDuplicate, names, "experts %d and %d of %s are the same %d bytes: %s", c.from/size, c.to/size,
+				p.add(severity, KindDuplicate, names, "experts %d and %d of %s are the same %d bytes: %s", (c.from+size-1)/size,
+					(c.to+size-1)/size,
 					c.b.stored, size, why)
 				continue
 			}

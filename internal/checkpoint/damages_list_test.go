@@ -92,6 +92,20 @@ func damages() []harm {
 			s.shape = []int{s.shape[1], s.shape[0]}
 			return s.name, true
 		}},
+		{"transposed-square", []string{checkpoint.KindTransposed}, func(f *folder, rng *rand.Rand) (string, bool) {
+			s := f.pick(rng, func(s *stored) bool { return s.dtype == "BF16" && strings.HasSuffix(s.name, "o_proj.weight") })
+			if s == nil || len(s.shape) != 2 || s.shape[0] != s.shape[1] {
+				return "", false
+			}
+			old, n := s.raw, s.shape[0]
+			s.raw = make([]byte, len(old))
+			for r := range n {
+				for c := range n {
+					copy(s.raw[2*(c*n+r):], old[2*(r*n+c):2*(r*n+c)+2])
+				}
+			}
+			return s.name, true
+		}},
 		{"nan", []string{checkpoint.KindNaN}, func(f *folder, rng *rand.Rand) (string, bool) {
 			s := f.pick(rng, func(s *stored) bool { return s.dtype == "BF16" && part(s) == quant.Codes && len(s.raw) > 64 })
 			binary.LittleEndian.PutUint16(s.raw[2*rng.IntN(len(s.raw)/2):], 0x7fc0)

@@ -204,6 +204,9 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 	if err := p.ranges(); err != nil {
 		return err
 	}
+	if err := p.square(); err != nil {
+		return err
+	}
 	return p.zeroPoints(quants)
 }
 

@@ -54,6 +54,9 @@ func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 	}
 	for _, class := range classes {
 		v := values(class)
+		if len(v) == 2 {
+			p.unequal(list[class], v, sizes, spread(pooled))
+		}
 		if len(v) < 3 {
 			continue
 		}
@@ -69,6 +72,22 @@ func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 	}
 	p.inputs()
 	return nil
+}
+
+// unequal judges the two weights of a class of two: of sizes too far apart, the one that is further from all others.
+func (p *patient) unequal(two []weight, v []float64, sizes map[*tensor]float64, width float64) {
+	if math.Abs(v[0]-v[1]) < math.Max(2.5, 8*width) {
+		return
+	}
+	var all []float64
+	for _, s := range sizes {
+		all = append(all, s)
+	}
+	m, at := median(all), 0
+	if math.Abs(v[1]-m) > math.Abs(v[0]-m) {
+		at = 1
+	}
+	p.magnitude(two[at], v[at]-v[1-at], "against the same tensor in the other layer", width)
 }
 
 // magnitude reports a weight that is 2^d times the size of its peers, once, and says what explains it.

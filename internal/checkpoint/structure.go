@@ -134,10 +134,10 @@ func (p *patient) peersOf(st *stack) {
 			continue // too common for a loss
 		}
 		for other, peers := range builds {
-			if len(peers) < 2 || len(peers) <= len(layers) {
+			lacks, more := difference(signatures[other], signatures[key])
+			if (len(peers) < 2 || len(peers) <= len(layers)) && !allCore(lacks) {
 				continue
 			}
-			lacks, more := difference(signatures[other], signatures[key])
 			if more > 0 || len(lacks) == 0 || len(lacks) > 4 || !lost(lacks, signatures[key]) {
 				continue
 			}
@@ -151,6 +151,19 @@ func (p *patient) peersOf(st *stack) {
 			break
 		}
 	}
+}
+
+// allCore tells tensors that every layer of their kind has, so that one peer is enough to miss them.
+func allCore(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool {
+		module, _ := quant.Split(strings.TrimSuffix(n, ".bias"))
+		switch module[strings.LastIndexByte(module, '.')+1:] {
+		case "q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "gate_proj", "up_proj", "down_proj", "gate_up_proj",
+			"input_layernorm", "post_attention_layernorm", "q_norm", "k_norm":
+			return false
+		}
+		return true
+	})
 }
 
 // lost tells tensors that went missing from a build of which the layer lacks a part: what stood beside each is still
