@@ -12,6 +12,7 @@ import (
 
 	"github.com/assay-suite/assay/fixtures"
 	_ "github.com/assay-suite/assay/internal/golden"
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/internal/trace"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/oracle"
@@ -52,7 +53,7 @@ func newSubject(t *testing.T, file string, ops oracle.Ops) *subject {
 	require.True(t, ok, file)
 	sub, err := fs.Sub(fixtures.FS, folder)
 	require.NoError(t, err)
-	ckpt, err := safetensors.OpenCheckpoint(sub, ".")
+	ckpt, err := safetensors.OpenSpelled(sub, ".", spelling.Release)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ckpt.Close() })
 	tr, err := trace.Open(fixtures.FS, file)

@@ -16,12 +16,13 @@ const (
 
 // Checkpoint is a folder of weights: one model.safetensors, or shards behind an index.
 //
-// Every lookup takes a tensor's stored name or any other spelling with the same ReleaseName; the
+// Every lookup takes a tensor's stored name; one opened by OpenSpelled takes any other spelling of it too, and the
 // stored name goes first.
 type Checkpoint struct {
-	files   []*File
-	owner   map[string]*File  // stored name to the file that holds it
-	release map[string]string // release name to stored name
+	files  []*File
+	owner  map[string]*File // stored name to the file that holds it
+	canon  func(string) string
+	stored map[string]string // what canon makes of a name to the stored name
 }
 
 // OpenCheckpoint opens the checkpoint in folder dir of fsys ("." for its root).
@@ -30,14 +31,20 @@ type Checkpoint struct {
 // shard is opened and index and shards must agree: each listed tensor is in its shard, each
 // shard's tensor is listed, total_size is the sum where it is given. Without one there must be a
 // model.safetensors. A model.safetensors beside an index that does not list it is refused, since it
-// is not clear which of the two is meant; so are two tensors with one release name.
+// is not clear which of the two is meant.
 // Disagreements are *FormatError of the index or of the shard.
-func OpenCheckpoint(fsys fs.FS, dir string) (_ *Checkpoint, err error) {
+func OpenCheckpoint(fsys fs.FS, dir string) (*Checkpoint, error) {
+	return OpenSpelled(fsys, dir, func(name string) string { return name })
+}
+
+// OpenSpelled is OpenCheckpoint for a family whose tensors are spelled in several ways: canon makes one name of all of
+// them, and applied twice gives the same. Lookups take any of them; two tensors with one canonical name are an error.
+func OpenSpelled(fsys fs.FS, dir string, canon func(name string) string) (_ *Checkpoint, err error) {
 	index, err := findWeights(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{owner: map[string]*File{}, release: map[string]string{}}
+	c := &Checkpoint{owner: map[string]*File{}, canon: canon, stored: map[string]string{}}
 	defer func() {
 		if err != nil {
 			_ = c.Close() // the error that led here is the one to report

@@ -109,13 +109,13 @@ func TestShardsAgainstIndex(t *testing.T) {
 			s1, "b", int64(8 + len(goodB) + 10), "ends at data offset 11",
 		},
 		{
-			"release-name-clash", func(fs fstest.MapFS) {
+			"spelling-clash", func(fs fstest.MapFS) {
 				fs[s1].Data = build(`{`+tensor("embed.weight", "U8", "2", 0, 2)+`}`, 2)
 				fs[s2].Data = build(`{`+tensor("model.embed_tokens.weight", "U8", "2", 0, 2)+`}`, 2)
 				fs["w/"+indexName].Data = []byte(`{"weight_map":{"embed.weight":"s1.safetensors",` +
 					`"model.embed_tokens.weight":"s2.safetensors"}}`)
 			}, s2, "model.embed_tokens.weight", int64(8 + len(`{`+tensor("model.embed_tokens.weight", "U8", "2", 0, 2)+`}`)),
-			`both have the release name "embed.weight"`,
+			`are both "embed.weight"`,
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

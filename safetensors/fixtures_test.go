@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fixtures"
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/safetensors"
 )
 
@@ -107,7 +108,7 @@ func TestFixtureCheckpoints(t *testing.T) {
 		{"nano-v4-nvfp4", 3, 340},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c, err := safetensors.OpenCheckpoint(fixtures.FS, row.name)
+			c, err := safetensors.OpenSpelled(fixtures.FS, row.name, spelling.Release)
 			require.NoError(t, err)
 			closeAfter(t, c)
 			if len(c.Files()) != row.files || len(c.Names()) != row.tensors {
@@ -115,7 +116,7 @@ func TestFixtureCheckpoints(t *testing.T) {
 			}
 			for _, name := range c.Names() {
 				stored, _ := c.Tensor(name)
-				for _, spelling := range []string{name, safetensors.ReleaseName(name), "model." + safetensors.ReleaseName(name)} {
+				for _, spelling := range []string{name, spelling.Release(name), "model." + spelling.Release(name)} {
 					if got, ok := c.Tensor(spelling); !ok || got.Name != stored.Name {
 						t.Errorf("%q resolves to %q (%v), want %q", spelling, got.Name, ok, stored.Name)
 					}
@@ -131,15 +132,15 @@ func TestFixtureCheckpoints(t *testing.T) {
 // The release names of nano-v4's own tensors MUST be exactly the unscaled names of the quantised
 // folders, which were written by the release's own convention (fixtures/README.md).
 func TestReleaseNamesMatchTheReleaseLayout(t *testing.T) {
-	hf, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4")
+	hf, err := safetensors.OpenSpelled(fixtures.FS, "nano-v4", spelling.Release)
 	require.NoError(t, err)
 	closeAfter(t, hf)
-	release, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4-mxfp4")
+	release, err := safetensors.OpenSpelled(fixtures.FS, "nano-v4-mxfp4", spelling.Release)
 	require.NoError(t, err)
 	closeAfter(t, release)
 	var mapped, want []string
 	for _, name := range hf.Names() {
-		mapped = append(mapped, safetensors.ReleaseName(name))
+		mapped = append(mapped, spelling.Release(name))
 		if _, ok := release.Tensor(name); !ok {
 			t.Errorf("the quantised twin does not find %q", name)
 		}
@@ -161,7 +162,7 @@ func TestReleaseNamesMatchTheReleaseLayout(t *testing.T) {
 
 // Typed readers MUST agree with facts known from elsewhere: training config and file bytes.
 func TestFixtureValues(t *testing.T) {
-	c, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4")
+	c, err := safetensors.OpenSpelled(fixtures.FS, "nano-v4", spelling.Release)
 	require.NoError(t, err)
 	closeAfter(t, c)
 	raw, err := fs.ReadFile(fixtures.FS, path.Join("nano-v4", "model.safetensors"))

@@ -11,17 +11,17 @@ import (
 // consumer would silently pick either.
 func (c *Checkpoint) addNames(f *File) error {
 	for _, t := range f.tensors {
-		release := ReleaseName(t.Name)
-		if other, taken := c.release[release]; taken {
+		canon := c.canon(t.Name)
+		if other, taken := c.stored[canon]; taken {
 			return &FormatError{
 				File:   f.name,
 				Tensor: clip(t.Name),
 				Offset: t.Offset,
-				Problem: fmt.Sprintf("it and %q in %s both have the release name %q; remove one of the two", clip(other),
-					c.owner[other].name, clip(release)),
+				Problem: fmt.Sprintf("it and %q in %s are both %q; remove one of the two", clip(other),
+					c.owner[other].name, clip(canon)),
 			}
 		}
-		c.release[release] = t.Name
+		c.stored[canon] = t.Name
 		c.owner[t.Name] = f
 	}
 	return nil
@@ -32,7 +32,7 @@ func (c *Checkpoint) Resolve(name string) (stored string, ok bool) {
 	if _, ok := c.owner[name]; ok {
 		return name, true
 	}
-	stored, ok = c.release[ReleaseName(name)]
+	stored, ok = c.stored[c.canon(name)]
 	return stored, ok
 }
 
@@ -76,7 +76,7 @@ func (c *Checkpoint) locate(name string) (*File, string, error) {
 	stored, ok := c.Resolve(name)
 	if !ok {
 		return nil, "", fmt.Errorf("safetensors: checkpoint at %s: tensor %q is not among its %d tensors, neither under "+
-			"this name nor under %q; Names lists them: %w", c.place(), clip(name), len(c.owner), clip(ReleaseName(name)),
+			"this name nor under %q; Names lists them: %w", c.place(), clip(name), len(c.owner), clip(c.canon(name)),
 			ErrNoTensor)
 	}
 	return c.owner[stored], stored, nil

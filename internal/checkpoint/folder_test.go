@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/safetensors"
 )
 
@@ -57,7 +58,7 @@ func open(t testing.TB, name string) *folder {
 // get finds a tensor by its release name.
 func (f *folder) get(name string) *stored {
 	f.t.Helper()
-	i := slices.IndexFunc(f.tensors, func(s *stored) bool { return safetensors.ReleaseName(s.name) == name })
+	i := slices.IndexFunc(f.tensors, func(s *stored) bool { return spelling.Release(s.name) == name })
 	require.GreaterOrEqual(f.t, i, 0, "no tensor %s to damage", name)
 	return f.tensors[i]
 }
@@ -78,7 +79,7 @@ func (f *folder) add(like *stored, name string, shard string) {
 func (f *folder) exchange(a, b string) {
 	n := 0
 	for _, s := range f.tensors {
-		release := safetensors.ReleaseName(s.name)
+		release := spelling.Release(s.name)
 		if rest, ok := strings.CutPrefix(release, a); ok {
 			o := f.get(b + rest)
 			s.raw, o.raw = o.raw, s.raw

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/assay-suite/assay/safetensors"
+	"github.com/assay-suite/assay/internal/spelling"
 )
 
 // Canonical gives the original release's name of a tensor in any known spelling; a name that nobody
@@ -18,7 +18,7 @@ import (
 // Sources: the renames of sglang python/sglang/srt/models/deepseek_v4.py and of transformers
 // models/deepseek_v4/modular_deepseek_v4.py; V3.2 against DeepSeek-V3.2-Exp inference/convert.py.
 func Canonical(name string) string {
-	n := safetensors.ReleaseName(name)
+	n := spelling.Release(name)
 	if n == "lm_head.weight" {
 		return "head.weight"
 	}

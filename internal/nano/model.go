@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/assay-suite/assay/internal/nano/fast"
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -64,7 +65,7 @@ func Load(fsys fs.FS, ops oracle.Ops) (_ *Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ckpt, err := safetensors.OpenCheckpoint(fsys, ".")
+	ckpt, err := safetensors.OpenSpelled(fsys, ".", spelling.Release)
 	if err != nil {
 		return nil, err
 	}

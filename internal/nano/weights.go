@@ -3,8 +3,8 @@ package nano
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/safetensors"
@@ -69,83 +69,35 @@ func (w *weights) table(name string, vocab, k, experts int) [][]int {
 	return rows
 }
 
-// Dequantise reads one tensor of a checkpoint exactly into float64, [shape] row-major. The storage
-// format is told by dtype and by the scale tensors beside it: see weights.
+// Dequantise reads one tensor of a checkpoint exactly into float64, [shape] row-major, whatever it is stored in.
 func Dequantise(ckpt *safetensors.Checkpoint, name string, shape []int) ([]float64, error) {
 	info, ok := ckpt.Tensor(name)
 	if !ok {
 		return nil, fmt.Errorf("%s: the checkpoint has no such tensor", name)
 	}
-	block, packed, err := blockOf(ckpt, name, info)
-	if err != nil {
-		return nil, err
+	var plan quant.Plan // these folders declare nothing: dtypes and names tell
+	plan.Assume("block", [2]int{128, 128})
+	w, faults := plan.Find(ckpt, name)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w", name, faults[0])
 	}
-	stored := slices.Clone(shape)
-	if packed {
-		stored[len(stored)-1] /= 2
+	stored := info.Shape
+	if w != nil && !w.Plain() {
+		stored = []int{w.Rows, w.Cols}
 	}
-	if !slices.Equal(info.Shape, stored) {
-		return nil, fmt.Errorf("%s: stored shape is %v, the config wants %v", name, info.Shape, stored)
+	if !slices.Equal(stored, shape) {
+		return nil, fmt.Errorf("%s: stored shape is %v, the config wants %v", name, stored, shape)
+	}
+	if w != nil {
+		return w.Read(0, w.Total())
 	}
 	raw, err := ckpt.Bytes(name)
 	if err != nil {
 		return nil, err
 	}
-	if block == nil {
-		f, err := format.ByDType(string(info.DType))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return format.DecodeBytes(f, raw)
-	}
-	q, err := quantised(ckpt, name, shape, raw)
-	if err != nil {
-		return nil, err
-	}
-	data, err := block.Decode(q)
+	f, err := format.ByDType(string(info.DType))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return data, nil
-}
-
-// blockOf tells the block format of a tensor, nil when it is stored without scales.
-func blockOf(ckpt *safetensors.Checkpoint, name string, info safetensors.Info) (block *format.Block, packed bool,
-	err error,
-) {
-	base := strings.TrimSuffix(name, ".weight")
-	_, hasScale := ckpt.Tensor(base + ".scale")
-	_, hasScale2 := ckpt.Tensor(base + ".weight_scale_2")
-	switch {
-	case info.DType == "U8" && hasScale2:
-		return &format.NVFP4, true, nil
-	case info.DType == "U8" && hasScale:
-		return &format.MXFP4, true, nil
-	case info.DType == "F8_E4M3" && hasScale:
-		return &format.BlockFP8, false, nil
-	case info.DType == "U8" || info.DType == "F8_E4M3":
-		return nil, false, fmt.Errorf("%s: stored as %s but neither %s.scale nor %s.weight_scale_2 is there to dequantise it",
-			name, info.DType, base, base)
-	}
-	return nil, false, nil
-}
-
-func quantised(ckpt *safetensors.Checkpoint, name string, shape []int, raw []byte) (format.Quantised, error) {
-	base := strings.TrimSuffix(name, ".weight")
-	q := format.Quantised{Rows: shape[0], Cols: shape[1], Codes: raw}
-	scale := base + ".scale"
-	if _, ok := ckpt.Tensor(base + ".weight_scale_2"); ok {
-		scale = base + ".weight_scale"
-		global, err := ckpt.Float32s(base + ".weight_scale_2")
-		if err != nil {
-			return q, err
-		}
-		if len(global) != 1 {
-			return q, fmt.Errorf("%s.weight_scale_2: %d values; the per-tensor scale is one", base, len(global))
-		}
-		q.TensorScale = global[0]
-	}
-	var err error
-	q.Scales, err = ckpt.Bytes(scale)
-	return q, err
+	return format.DecodeBytes(f, raw)
 }

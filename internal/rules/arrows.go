@@ -42,7 +42,7 @@ var rooms = map[string]room{
 
 // levels orders internal packages: one may import only those of a lower level, so that "downwards" has one meaning.
 var levels = map[string]int{
-	"quant": 0, "schema": 0, "stat": 0, "suite": 0, "trace": 0, "wire": 0,
+	"quant": 0, "schema": 0, "spelling": 0, "stat": 0, "suite": 0, "trace": 0, "wire": 0,
 	"candidate": 1, "endpoint": 1, "gate": 1, "golden": 1, "nano": 1, "needle": 1, "scripted": 1,
 	"engine": 1,
 	"report": 2, "server": 2,

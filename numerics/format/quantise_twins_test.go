@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -46,7 +47,7 @@ func eachTwin(t *testing.T, dir string,
 	tw := openTwin(t, dir)
 	original := map[string]string{}
 	for _, n := range tw.fp32.Names() {
-		original[safetensors.ReleaseName(n)] = n
+		original[spelling.Release(n)] = n
 	}
 	amax := func(name string) (m float32) {
 		v, err := tw.fp32.Float32s(original[name])
@@ -108,7 +109,7 @@ func TestEncodeReproducesTheTwinsBF16(t *testing.T) {
 		tw := openTwin(t, dir)
 		n := 0
 		for _, stored := range tw.fp32.Names() {
-			name := safetensors.ReleaseName(stored)
+			name := spelling.Release(stored)
 			if info, ok := tw.q.Tensor(name); !ok || info.DType != safetensors.BF16 {
 				continue
 			}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/numerics/format"
-	"github.com/assay-suite/assay/safetensors"
 )
 
 // change is a way to store or read a quantised weight; it returns the changed copy, or false where
@@ -87,7 +87,7 @@ func TestHalfStepCheckCatchesPlants(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			touched, outside, elements := 0, 0, 0
 			for _, stored := range row.twin.fp32.Names() {
-				name := safetensors.ReleaseName(stored)
+				name := spelling.Release(stored)
 				b, q, ok := row.twin.block(t, name)
 				if !ok || b != row.block {
 					continue

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/fixtures"
+	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/numerics/format"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -49,7 +50,7 @@ type twin struct {
 func openTwin(t *testing.T, dir string) twin {
 	t.Helper()
 	open := func(d string) *safetensors.Checkpoint {
-		c, err := safetensors.OpenCheckpoint(fixtures.FS, d)
+		c, err := safetensors.OpenSpelled(fixtures.FS, d, spelling.Release)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = c.Close() })
 		return c
@@ -127,7 +128,7 @@ func (w twin) judge(t *testing.T) map[string]*tally {
 	}
 	seen := 0
 	for _, stored := range w.fp32.Names() {
-		name := safetensors.ReleaseName(stored)
+		name := spelling.Release(stored)
 		info, ok := w.q.Tensor(name)
 		require.True(t, ok, "the twin lacks %q", name)
 		seen++

@@ -1,8 +1,10 @@
-package safetensors
+// Package spelling knows how DeepSeek-V4's tensors are spelled: the original release's names, and those of the nano-v4
+// folders in the manner of Hugging Face.
+package spelling
 
 import "strings"
 
-// ReleaseName gives the name that the original DeepSeek-V4 release uses for a tensor of the
+// Release gives the name that the original DeepSeek-V4 release uses for a tensor of the
 // HF-style nano-v4 spelling; a release name comes back unchanged, so applying it twice is safe.
 //
 //	model.layers.1.attn.wkv.weight    layers.1.attn.wkv.weight        the prefix goes
@@ -13,7 +15,7 @@ import "strings"
 //
 // It is not a map from transformers' module names (self_attn, mlp, lm_head): weights are not saved
 // under those. Source: fixtures/README.md, section nano-v4.
-func ReleaseName(name string) string {
+func Release(name string) string {
 	for strings.HasPrefix(name, "model.") {
 		name = strings.TrimPrefix(name, "model.")
 	}
