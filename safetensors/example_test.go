@@ -8,7 +8,7 @@ import (
 	"github.com/assay-suite/assay/safetensors"
 )
 
-// A quantised checkpoint of three shards, asked for by the other folder's spelling.
+// A quantised checkpoint of three shards.
 func ExampleOpenCheckpoint() {
 	c, err := safetensors.OpenCheckpoint(fixtures.FS, "nano-v4-mxfp4")
 	if err != nil {
@@ -16,9 +16,9 @@ func ExampleOpenCheckpoint() {
 		return
 	}
 	defer func() { _ = c.Close() }()
-	info, _ := c.Tensor("model.layers.2.attn.norm.weight")
+	info, _ := c.Tensor("layers.2.attn.kv_norm.weight")
 	fmt.Println(info.Name, info.DType, info.Shape, info.Size)
-	_, err = c.Float32s("model.layers.2.attn.wkv.weight")
+	_, err = c.Float32s("layers.2.attn.wkv.weight")
 	fmt.Println(strings.ReplaceAll(err.Error(), ": ", ":\n"))
 	// Output:
 	// layers.2.attn.kv_norm.weight F32 [64] 256
