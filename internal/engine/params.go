@@ -16,25 +16,24 @@ type Params struct {
 	Tools          bool
 	Images         bool
 
-	Context   int    // longest prompt plus answer, tokens
-	Page      int    // tokens in a KV page: SGLang 1, 16, 32, 64; vLLM 16, 32, 64; llama.cpp's cells come in 256
-	Pool      int    // tokens of KV memory of a rank
-	Cache     string // radix, blocks, none
-	Tier      int    // pages of host memory behind the device cache
-	Chunk     int    // tokens of prefill in a step: 512, 2048, 4096, 8192
-	Slots     int    // running requests
-	Hash      int    // seed of block hashes
-	LIFO      bool   // free pages are reused last in, first out
-	Sparse    bool   // far attention goes through a selection of compressed blocks
-	Ratio     int    // tokens in a compressed block: 4, 16, 32, 64
-	TopK      int    // blocks selected
-	Local     int    // tokens of the local window beside the selection
-	Draft     int    // draft tokens of a speculative step, 0 without
-	DraftHit  float64
-	Ranks     int    // data-parallel ranks
-	Route     string // robin, prefix, sticky
-	HoldChars int    // characters that the stream holds back for stop strings
-	Interval  int    // decode steps between two stream events: SGLang's stream interval
+	Context  int    // longest prompt plus answer, tokens
+	Page     int    // tokens in a KV page: SGLang 1, 16, 32, 64; vLLM 16, 32, 64; llama.cpp's cells come in 256
+	Pool     int    // tokens of KV memory of a rank
+	Cache    string // radix, blocks, none
+	Tier     int    // pages of host memory behind the device cache
+	Chunk    int    // tokens of prefill in a step: 512, 2048, 4096, 8192
+	Slots    int    // running requests
+	Hash     int    // seed of block hashes
+	LIFO     bool   // free pages are reused last in, first out
+	Sparse   bool   // far attention goes through a selection of compressed blocks
+	Ratio    int    // tokens in a compressed block: 4, 16, 32, 64
+	TopK     int    // blocks selected
+	Local    int    // tokens of the local window beside the selection
+	Draft    int    // draft tokens of a speculative step, 0 without
+	DraftHit float64
+	Ranks    int    // data-parallel ranks
+	Route    string // robin, prefix, sticky
+	Interval int    // decode steps between two stream events: SGLang's stream interval
 
 	Tokenize, Logprobs, Cached bool // what the server offers
 	TopMost                    int  // most alternatives a token
