@@ -12,11 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	process "github.com/assay-suite/assay/internal/candidate"
 	"github.com/assay-suite/assay/internal/golden"
 	"github.com/assay-suite/assay/internal/suite"
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // TestCases judges the built-in candidates, or the worker of ASSAY_CANDIDATE, by every case. As a job (go tool mage
@@ -24,8 +23,8 @@ import (
 func TestCases(t *testing.T) {
 	shard, err := suite.ParseShard(value("ASSAY_SHARD"))
 	require.NoError(t, err)
-	o := kernels.Options{
-		Shard: shard, Shrink: value("ASSAY_SHRINK") == "1", Contract: value("ASSAY_CONTRACT"), Suites: kernels.Suites(),
+	o := job.Options{
+		Shard: shard, Shrink: value("ASSAY_SHRINK") == "1", Contract: value("ASSAY_CONTRACT"), Suites: job.Suites(),
 	}
 	if err := o.Check(); err != nil {
 		suite.Verdict(suite.UsageError, "usage: "+err.Error())
@@ -40,10 +39,10 @@ func TestCases(t *testing.T) {
 	if suite.Job(t) {
 		ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
 		defer stop()
-		if err := kernels.Job(ctx, under, o, value("ASSAY_RESUME")); err != nil {
+		if err := job.Watch(ctx, under, o, value("ASSAY_RESUME")); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
 			code := suite.ToolError
-			if _, usage := errors.AsType[kernels.UsageError](err); usage {
+			if _, usage := errors.AsType[job.UsageError](err); usage {
 				code = suite.UsageError
 			}
 			suite.Verdict(code, code.String()+": "+firstLine(err))
@@ -125,13 +124,13 @@ func provenance(test string) golden.Provenance {
 }
 
 // one judges one case as a subtest.
-func one(t *testing.T, o kernels.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string,
+func one(t *testing.T, o job.Options, s bench.Suite, c bench.Case, under bench.Candidate, candidate string,
 	tables map[string]any,
 ) {
 	t.Helper()
 	r, err := o.One(t.Context(), s, c, under)
 	require.NoError(t, err)
-	result, err := kernels.Result(kernels.Judged{}, r, candidate)
+	result, err := job.Result(job.Judged{}, r, candidate)
 	require.NoError(t, err)
 	require.NoError(t, suite.Record(result))
 	table := map[string]any{}
@@ -159,7 +158,7 @@ func worker(t *testing.T) (bench.Candidate, bench.Hello, error) {
 	if line == "" {
 		return nil, bench.Hello{}, nil
 	}
-	w, err := process.Start(t.Context(), line, process.Options{})
+	w, err := bench.StartWorker(t.Context(), line)
 	if err != nil {
 		return nil, bench.Hello{}, fmt.Errorf("ASSAY_CANDIDATE=%q does not start: %w", line, err)
 	}
@@ -169,18 +168,16 @@ func worker(t *testing.T) (bench.Candidate, bench.Hello, error) {
 		}
 		_ = w.Close() // it ends at the end of its input in any case
 	})
-	c := bench.FromWorker(w)
-	h, err := c.Hello(t.Context())
-	return c, h, err
+	h, err := w.Hello(t.Context())
+	return w, h, err
 }
 
 func startWorker(t *testing.T, line string) (bench.Candidate, bench.Hello) {
 	t.Helper()
-	w, err := process.Start(t.Context(), line, process.Options{})
+	w, err := bench.StartWorker(t.Context(), line)
 	require.NoError(t, err, "the worker does not start")
 	t.Cleanup(func() { _ = w.Close() })
-	c := bench.FromWorker(w)
-	h, err := c.Hello(t.Context())
+	h, err := w.Hello(t.Context())
 	require.NoError(t, err)
-	return c, h
+	return w, h
 }

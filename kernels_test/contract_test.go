@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 	"github.com/assay-suite/assay/kernels_test/mhc"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/oracle/faults"
@@ -26,16 +26,16 @@ func TestContractsAreFound(t *testing.T) {
 	for _, row := range []struct {
 		name, contract, demanded string
 		under                    bench.Candidate
-		state                    kernels.State
+		state                    job.State
 	}{
-		{"exact", "fp32", "", mhc.FromOps("exact", oracle.Reference()), kernels.Equivalent},
-		{"tf32", "tf32-rn", "", mhc.FromOps("tf32", tf32.Ops()), kernels.Looser},
-		{"tf32 as meant", "tf32-rn", "tf32-rn", mhc.FromOps("tf32", tf32.Ops()), kernels.Equivalent},
-		{"tf32 sold as fp32", "fp32", "fp32", mhc.FromOps("tf32", tf32.Ops()), kernels.Fault},
-		{"faulty", "bf16", "", mhc.FromOps("faulty", turned.Apply(oracle.Reference())), kernels.Fault},
+		{"exact", "fp32", "", mhc.FromOps("exact", oracle.Reference()), job.Equivalent},
+		{"tf32", "tf32-rn", "", mhc.FromOps("tf32", tf32.Ops()), job.Looser},
+		{"tf32 as meant", "tf32-rn", "tf32-rn", mhc.FromOps("tf32", tf32.Ops()), job.Equivalent},
+		{"tf32 sold as fp32", "fp32", "fp32", mhc.FromOps("tf32", tf32.Ops()), job.Fault},
+		{"faulty", "bf16", "", mhc.FromOps("faulty", turned.Apply(oracle.Reference())), job.Fault},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			all, err := kernels.Run(t.Context(), row.under, kernels.Options{
+			all, err := job.Run(t.Context(), row.under, job.Options{
 				Suites: []bench.Suite{heads}, Contract: row.demanded,
 				Keep: func(id string) bool { return strings.Contains(id, "nano-t4") },
 			})
@@ -55,7 +55,7 @@ func TestContractsAreFound(t *testing.T) {
 // only is the suite that has an operator, without its others.
 func only(t *testing.T, op string) bench.Suite {
 	t.Helper()
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		s.Families = slices.DeleteFunc(s.Families, func(f bench.Family) bool { return f.Op != op })
 		if len(s.Families) > 0 {
 			return s
@@ -69,7 +69,7 @@ func only(t *testing.T, op string) bench.Suite {
 // it or a sharper one.
 func TestBuiltInCandidatesMeetTheirFacets(t *testing.T) {
 	verdicts := 0
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		for _, f := range s.Families {
 			facets, err := s.Facets(f)
 			require.NoError(t, err)
@@ -100,12 +100,12 @@ func TestBuiltInCandidatesMeetTheirFacets(t *testing.T) {
 
 // A phase that never reaches the kernel which the others run MUST be named.
 func TestReach(t *testing.T) {
-	line := func(op, phase string, paths ...string) kernels.Line {
-		return kernels.Line{Op: op, Facet: op + ", " + phase, Phase: phase, Paths: paths}
+	line := func(op, phase string, paths ...string) job.Line {
+		return job.Line{Op: op, Facet: op + ", " + phase, Phase: phase, Paths: paths}
 	}
 	assert.Equal(t, []string{
 		`sparse_attention, prefill never reached "sm90 sparse": every call took "torch fallback"`,
-	}, kernels.Reach([]kernels.Line{
+	}, job.Reach([]job.Line{
 		line("sparse_attention", "prefill", "torch fallback"), line("sparse_attention", "decode", "sm90 sparse"),
 		line("sparse_attention", "extend", "sm90 sparse"), line("topk", "decode", "radix"), line("mhc_pre", "", "a"),
 	}))

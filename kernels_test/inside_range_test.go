@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/golden"
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // insideContracts are the contracts that a kernel inside the model can follow: those of its fp32 or bf16 facets.
@@ -30,12 +30,12 @@ func TestInsideRanges(t *testing.T) {
 		t.Skip("ASSAY_BUDGET=full derives the ranges: 24 prompts for each of the contracts, some minutes")
 	}
 	cases := map[string]any{}
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		for _, f := range s.Families {
 			for _, contract := range insideContracts[f.Op] {
 				built, err := s.Built(contract)
 				require.NoError(t, err)
-				lines, err := kernels.RunInside(t.Context(), alone{built, f.Op}, kernels.InsideOptions{
+				lines, err := job.RunInside(t.Context(), alone{built, f.Op}, job.InsideOptions{
 					Needles: 24, Tokens: 1024, Chunk: 256,
 				})
 				require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestInsideRanges(t *testing.T) {
 				l := lines[0]
 				require.NoError(t, l.Err, "%s %s", f.Op, contract)
 				cases[f.Op+" "+contract] = map[string]any{
-					"lost": l.Exact.Found - l.Recall.Found, "shift": golden.Float(twoDigits(kernels.ShiftRange(l.Shifts, 2e-5))),
+					"lost": l.Exact.Found - l.Recall.Found, "shift": golden.Float(twoDigits(job.ShiftRange(l.Shifts, 2e-5))),
 				}
 				t.Logf("%s %s: %d of %d, largest shift %.2g", f.Op, contract, l.Recall.Found, l.Recall.Of, l.Shift)
 			}
@@ -76,7 +76,7 @@ func TestShiftRangeCovers(t *testing.T) {
 		for i := range shifts {
 			shifts[i] = math.Exp(rng.NormFloat64())
 		}
-		limit := kernels.ShiftRange(shifts, 1e-9)
+		limit := job.ShiftRange(shifts, 1e-9)
 		if math.Log(limit) >= 3.0902 {
 			covered++
 		}

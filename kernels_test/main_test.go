@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/assay-suite/assay/internal/suite"
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // workerArgument makes this binary a worker process: the built-in candidate of a suite and contract, or a plant.
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // beWorker serves "suite/plant/contract", the plant empty for the built-in candidate.
 func beWorker(what string) error {
 	parts := strings.Split(what, "/")
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		if s.Name != parts[0] {
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/golden"
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 	"github.com/assay-suite/assay/oracle/faults"
 )
 
@@ -53,12 +53,12 @@ func TestKillMatrix(t *testing.T) {
 	golden.Orphans(t, matrixFamily, ids)
 }
 
-func kill(t *testing.T, row faults.Row) (kernels.Killed, error) {
+func kill(t *testing.T, row faults.Row) (job.Killed, error) {
 	t.Helper()
 	if row.KilledBy != faults.Output {
-		return kernels.KillModel(row)
+		return job.KillModel(row)
 	}
-	return kernels.KillOutput(t.Context(), row, 0,
+	return job.KillOutput(t.Context(), row, 0,
 		func(s bench.Suite, p bench.Plant, contract string) (bench.Candidate, error) {
 			c, _ := startWorker(t, workerLine(t, s.Name, p.Name, contract))
 			return c, nil
@@ -66,15 +66,15 @@ func kill(t *testing.T, row faults.Row) (kernels.Killed, error) {
 }
 
 // matrix is the committed matrix in the catalogue's order.
-func matrix(t *testing.T) []kernels.Killed {
+func matrix(t *testing.T) []job.Killed {
 	t.Helper()
 	f, err := golden.Read(matrixFamily)
 	require.NoError(t, err)
 	raw, err := json.Marshal(f.Cases)
 	require.NoError(t, err)
-	byID := map[string]kernels.Killed{}
+	byID := map[string]job.Killed{}
 	require.NoError(t, json.Unmarshal(raw, &byID))
-	var out []kernels.Killed
+	var out []job.Killed
 	for _, row := range faults.Catalogue() {
 		k, ok := byID[row.ID]
 		if !ok {
@@ -120,20 +120,20 @@ func TestEverySuiteIsNeeded(t *testing.T) {
 		suites[k.Suite] = true
 	}
 	for name := range suites {
-		lost := kernels.Survivors(rows, name)
+		lost := job.Survivors(rows, name)
 		t.Logf("without %s survive: %s", name, strings.Join(lost, ", "))
 		assert.NotEmpty(t, lost, name)
 	}
-	assert.Empty(t, kernels.Survivors(rows, "no-such-suite"))
+	assert.Empty(t, job.Survivors(rows, "no-such-suite"))
 }
 
 // docs/kill-matrix.md MUST be what the committed matrix says.
 func TestKillMatrixDoc(t *testing.T) {
-	golden.Page(t, "../docs/kill-matrix.md", kernels.MatrixDoc(matrix(t), insideModelByLength(t)))
+	golden.Page(t, "../docs/kill-matrix.md", job.MatrixDoc(matrix(t), insideModelByLength(t)))
 }
 
 // insideModelByLength reads what fidelity.TestSwaps has measured.
-func insideModelByLength(t *testing.T) []kernels.InsideLength {
+func insideModelByLength(t *testing.T) []job.InsideLength {
 	t.Helper()
 	f, err := golden.Read("fidelity/swap")
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func insideModelByLength(t *testing.T) []kernels.InsideLength {
 	require.NoError(t, err)
 	var cases map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &cases))
-	var out []kernels.InsideLength
+	var out []job.InsideLength
 	for _, fault := range faults.All() {
 		for id, value := range cases {
 			length, ok := strings.CutPrefix(id, "fidelity/swap/"+fault.Name+"/len-")
@@ -157,7 +157,7 @@ func insideModelByLength(t *testing.T) []kernels.InsideLength {
 				Shift  float64 `json:"median-shift-nats"`
 			}
 			require.NoError(t, json.Unmarshal(value, &row), id)
-			out = append(out, kernels.InsideLength{
+			out = append(out, job.InsideLength{
 				Fault:  fault.Name,
 				Row:    fault.Row,
 				Tokens: tokens,

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/golden"
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // The table of operators in adapters/README.md MUST be what the suites' Docs say.
@@ -22,5 +22,5 @@ func TestOperatorTable(t *testing.T) {
 	require.True(t, ok, "%s has no line %q", path, begin)
 	_, tail, ok := strings.Cut(rest, end)
 	require.True(t, ok, "%s has no line %q", path, end)
-	golden.Page(t, path, head+begin+"\n"+bench.Table(kernels.Suites())+"\n"+end+tail)
+	golden.Page(t, path, head+begin+"\n"+bench.Table(job.Suites())+"\n"+end+tail)
 }

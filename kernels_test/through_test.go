@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // whole is a candidate that offers every facet of some operators: each call is answered by the candidate that follows
@@ -54,7 +54,7 @@ func TestRowsThroughTheJob(t *testing.T) {
 	everyRow := budget() == "full"
 	t.Setenv("ASSAY_BUDGET", "standard") // what a user starts
 	n := 0
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		for _, p := range s.Plants {
 			if p.Row == "" {
 				continue
@@ -73,14 +73,14 @@ func TestRowsThroughTheJob(t *testing.T) {
 						}
 					}
 				}
-				run := func(demanded string) (worst *kernels.Judged, looser bool) {
-					all, err := kernels.Run(t.Context(), &whole{p.On, p.Build, map[string]bench.Candidate{}}, kernels.Options{
+				run := func(demanded string) (worst *job.Judged, looser bool) {
+					all, err := job.Run(t.Context(), &whole{p.On, p.Build, map[string]bench.Candidate{}}, job.Options{
 						Suites: []bench.Suite{narrowed}, Contract: demanded,
 					})
 					require.NoError(t, err, p.Name)
 					for i := range all {
-						looser = looser || all[i].State == kernels.Looser
-						if all[i].State == kernels.Fault && (worst == nil || share(all[i]) > share(*worst)) {
+						looser = looser || all[i].State == job.Looser
+						if all[i].State == job.Fault && (worst == nil || share(all[i]) > share(*worst)) {
 							worst = &all[i]
 						}
 					}
@@ -118,4 +118,4 @@ func TestRowsThroughTheJob(t *testing.T) {
 	assert.Equal(t, rows, stopped)
 }
 
-func share(j kernels.Judged) float64 { return float64(j.Count("fail")) / float64(len(j.Rows)) }
+func share(j job.Judged) float64 { return float64(j.Count("fail")) / float64(len(j.Rows)) }

@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
 
 // Through a worker process a candidate MUST get the same verdict, to the bit of every rho, as in this process: correct
 // ones and faulty ones, one of every suite.
 func TestWorkerIsTheSameCandidate(t *testing.T) {
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		for _, c := range telling(t, s.Cases()) {
 			for _, p := range append([]bench.Plant{{Build: s.Built}}, s.Plants[:min(1, len(s.Plants))]...) {
 				if p.Name == "" || p.Concerns(c) {
@@ -71,7 +71,7 @@ func TestNumpyReference(t *testing.T) {
 	require.NoError(t, err)
 	worker, hello := startWorker(t, python+" "+script)
 	judged := 0
-	for _, s := range kernels.Suites() {
+	for _, s := range job.Suites() {
 		for _, f := range s.Families {
 			assert.Contains(t, hello.Ops, f.Op, "the reference lacks an operator")
 		}

@@ -11,6 +11,9 @@ import (
 
 // Again is the command that runs the case alone: anchored, and quoted for a shell.
 func (c Case) Again() string {
+	if c.Command != "" {
+		return c.Command
+	}
 	segments := append([]string{"TestCases"}, strings.Split(strings.TrimPrefix(c.ID, "kernels/"), "/")...)
 	for i, s := range segments {
 		segments[i] = "^" + regexp.QuoteMeta(s) + "$"

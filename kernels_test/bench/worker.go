@@ -9,19 +9,32 @@ import (
 	"github.com/assay-suite/assay/internal/candidate"
 )
 
-// workerCandidate answers calls with a worker process.
-type workerCandidate struct{ w *candidate.Worker }
+// Worker is a candidate in a process of its own, which speaks the worker protocol (adapters/README.md). It is started
+// again where a call killed it.
+type Worker struct{ w *candidate.Worker }
 
-// FromWorker makes a candidate of a worker process.
-func FromWorker(w *candidate.Worker) Candidate { return workerCandidate{w} }
-
-// Hello is what the worker said when it was started.
-func (c workerCandidate) Hello(context.Context) (Hello, error) {
-	return c.w.Hello(), nil
+// StartWorker starts a worker and asks it what it offers. The words of the command line are separated by white space
+// and kept together by quotes, leading NAME=value words are its environment, and there is no shell. It runs until Close
+// or until ctx ends.
+func StartWorker(ctx context.Context, commandLine string) (*Worker, error) {
+	w, err := candidate.Start(ctx, commandLine, candidate.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{w}, nil
 }
 
+// Close ends the process and removes what it exchanged with us.
+func (c *Worker) Close() error { return c.w.Close() }
+
+// Stderr is the end of what the worker wrote to standard error so far.
+func (c *Worker) Stderr() string { return c.w.Stderr() }
+
+// Hello is what the worker said when it was started.
+func (c *Worker) Hello(context.Context) (Hello, error) { return c.w.Hello(), nil }
+
 // Run sends the call over the worker protocol.
-func (c workerCandidate) Run(ctx context.Context, call Call) (Reply, error) {
+func (c *Worker) Run(ctx context.Context, call Call) (Reply, error) {
 	wire, err := toWire(call)
 	if err != nil {
 		return Reply{}, err

@@ -11,7 +11,7 @@ import (
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/kernels_test/bench"
-	"github.com/assay-suite/assay/kernels_test/inside"
+	"github.com/assay-suite/assay/kernels_test/internal/inside"
 	"github.com/assay-suite/assay/kernels_test/mhc"
 	"github.com/assay-suite/assay/oracle"
 	"github.com/assay-suite/assay/oracle/faults"

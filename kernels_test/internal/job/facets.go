@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import "github.com/assay-suite/assay/kernels_test/bench"
 

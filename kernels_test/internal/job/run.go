@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"context"
@@ -12,25 +12,22 @@ import (
 
 // Options of Run.
 type Options struct {
-	Suites   []bench.Suite                 // nil: all
-	Keep     func(id string) bool          // by case ID; nil: every case
-	Shard    suite.Shard                   // part of the cases
-	Shrink   bool                          // look for a smaller shape before a failure is written
-	Repros   string                        // folder for repros; empty: none are written
-	Contract string                        // the contract that is demanded; empty: the sharpest that is met
-	Settled  map[string]Judged             // facets that an earlier run has settled, by Facet.String
-	Progress func(n int)                   // called with the number of rows that were just dealt with
-	Saw      func(j Judged) error          // called once a facet is settled, with nil facets of built-in candidates' rows
-	Shown    func(path string) string      // how the user reads a path; nil: as it is
-	Note     func(format string, a ...any) // what happens besides; nil: nobody listens
+	Suites   []bench.Suite            // nil: all
+	Keep     func(id string) bool     // by case ID; nil: every case
+	Shard    suite.Shard              // part of the cases
+	Shrink   bool                     // look for a smaller shape before a failure is written
+	Repros   string                   // folder for repros; empty: none are written
+	Contract string                   // the contract that is demanded; empty: the sharpest that is met
+	Settled  map[string]Judged        // facets that an earlier run has settled, by Facet.String
+	Progress func(n int)              // called with the number of rows that were just dealt with
+	Saw      func(j Judged) error     // called once a facet is settled, with nil facets of built-in candidates' rows
+	Shown    func(path string) string // how the user reads a path; nil: as it is
+	Again    string                   // the command that judges a case again; empty: the case's own
 }
 
 // Run judges a candidate by every facet that it offers, and the built-in candidates, for nil, by every case. An error
 // says that the run broke; a wrong kernel is in the result.
 func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error) {
-	if o.Suites == nil {
-		o.Suites = Suites()
-	}
 	var all []Judged
 	see := func(j Judged) error {
 		all = append(all, j)
@@ -40,7 +37,7 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error
 		return o.Saw(j)
 	}
 	if under == nil {
-		for _, s := range o.Suites {
+		for _, s := range o.suites() {
 			if err := o.builtIn(ctx, s, see); err != nil {
 				return all, err
 			}
@@ -51,7 +48,7 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range o.Suites {
+	for _, s := range o.suites() {
 		for _, f := range s.Families {
 			if _, offered := h.Ops[f.Op]; !offered {
 				continue
@@ -65,12 +62,12 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error
 					continue
 				}
 				j, done := o.Settled[fc.Facet.String()]
-				if !done {
-					if j, err = o.judgeFacet(ctx, s, fc, under, h.Ops[f.Op]); err != nil {
-						return all, err
-					}
-				} else if o.Progress != nil {
-					o.Progress(len(fc.Rows))
+				if done {
+					j.Facet, j.Declared = fc.Facet, j.Contract == h.Ops[f.Op].Contract || j.Contract == o.Contract
+					j.settle(s)
+					o.tick(len(fc.Rows))
+				} else if j, err = o.judgeFacet(ctx, s, fc, under, h.Ops[f.Op]); err != nil {
+					return all, err
 				}
 				if err := see(j); err != nil {
 					return all, err
@@ -87,7 +84,7 @@ func (o Options) Check() error {
 		return nil
 	}
 	var known []string
-	for _, s := range Suites() {
+	for _, s := range o.suites() {
 		for _, f := range s.Families {
 			for _, c := range f.Contracts {
 				if c.Name == o.Contract {
@@ -104,11 +101,8 @@ func (o Options) Check() error {
 
 // Plan counts the rows that a candidate's facets have, for a progress bar.
 func Plan(h bench.Hello, under bench.Candidate, o Options) (int, error) {
-	if o.Suites == nil {
-		o.Suites = Suites()
-	}
 	n := 0
-	for _, s := range o.Suites {
+	for _, s := range o.suites() {
 		for _, f := range s.Families {
 			if _, offered := h.Ops[f.Op]; under != nil && !offered {
 				continue
@@ -133,6 +127,13 @@ func Plan(h bench.Hello, under bench.Candidate, o Options) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+func (o Options) suites() []bench.Suite {
+	if o.Suites == nil {
+		return Suites()
+	}
+	return o.Suites
 }
 
 func (o Options) keeps(id string) bool { return (o.Keep == nil || o.Keep(id)) && o.Shard.Has(id) }
@@ -163,7 +164,7 @@ func (o Options) builtIn(ctx context.Context, s bench.Suite, see func(Judged) er
 			if len(j.Rows) == 0 {
 				continue
 			}
-			j.settle()
+			j.settle(s)
 			if err := see(j); err != nil {
 				return err
 			}

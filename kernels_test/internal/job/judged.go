@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"cmp"
@@ -62,6 +62,7 @@ func (o Options) judgeFacet(ctx context.Context, s bench.Suite, fc bench.FacetCa
 			case err != nil:
 				j.NotSent = append(j.NotSent, "no case can be made of "+r.ID+": "+err.Error())
 			case o.keeps(k.ID):
+				k.Command = o.Again
 				out = append(out, k)
 			}
 		}
@@ -152,7 +153,7 @@ func (o Options) finish(ctx context.Context, s bench.Suite, j *Judged, under ben
 	if err := o.explainSome(ctx, s, j, under); err != nil {
 		return err
 	}
-	j.settle()
+	j.settle(s)
 	for i, r := range j.Rows {
 		if j.State != Fault && r.Outcome == suite.Passed {
 			if found := r.bench.Arithmetic(r.Report); found != "" {
@@ -201,8 +202,8 @@ func (j *Judged) repeat(ctx context.Context, under bench.Candidate) error {
 	return nil
 }
 
-// settle gives the state and says what was not judged.
-func (j *Judged) settle() {
+// settle gives the state, by the rule of the operator's family, and says what was not judged.
+func (j *Judged) settle(s bench.Suite) {
 	passed, failed, skipped, why := 0, 0, 0, map[string]int{}
 	for _, r := range j.Rows {
 		switch r.Outcome {
@@ -219,7 +220,9 @@ func (j *Judged) settle() {
 		j.NotSent = append(j.NotSent,
 			fmt.Sprintf("%d of %d calls were answered unsupported: %s", why[text], len(j.Rows), text))
 	}
-	looser := slices.Contains(facetRules[j.Facet.Op].Looser, j.Contract)
+	looser := slices.ContainsFunc(s.Families, func(f bench.Family) bool {
+		return f.Op == j.Facet.Op && slices.Contains(f.Facets.Looser, j.Contract)
+	})
 	switch {
 	case failed > 0:
 		j.State = Fault

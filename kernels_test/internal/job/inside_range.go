@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"encoding/json"

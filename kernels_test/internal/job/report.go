@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"fmt"
@@ -17,7 +17,8 @@ import (
 type Outcome struct {
 	Title   string
 	Hello   bench.Hello // zero for the built-in candidates
-	Unknown []string    // operators of the worker that assay does not have
+	Unknown []string    // operators of the worker that no suite has
+	Absent  []string    // operators of the suites that the worker does not offer
 	Judged  []Judged
 	Inside  []Inside
 	Stopped string // why the run ended early; empty for a whole one
@@ -31,7 +32,7 @@ func (o Outcome) Report() report.Run {
 	run := report.Run{
 		Title: o.Title, Started: o.Started, Elapsed: o.Elapsed, Verdict: o.Verdict(),
 		Identity: []report.Fact{{Label: "seeds", Text: suite.RandDescription}},
-		Tables:   []report.Table{table(lines, o.absent())},
+		Tables:   []report.Table{table(lines, o.Absent)},
 	}
 	if o.Hello.Name != "" {
 		run.Identity = slices.Insert(run.Identity, 0, report.Fact{
@@ -64,19 +65,6 @@ func (o Outcome) Report() report.Run {
 		}
 	}
 	return run
-}
-
-// absent are the operators that a worker does not offer.
-func (o Outcome) absent() []string {
-	var out []string
-	for _, s := range Suites() {
-		for _, f := range s.Families {
-			if _, offered := o.Hello.Ops[f.Op]; !offered && o.Hello.Name != "" {
-				out = append(out, f.Op)
-			}
-		}
-	}
-	return out
 }
 
 func table(lines []Line, absent []string) report.Table {

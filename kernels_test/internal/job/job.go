@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"context"
@@ -13,27 +13,21 @@ import (
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
-	"github.com/assay-suite/assay/kernels_test/inside"
+	"github.com/assay-suite/assay/kernels_test/internal/inside"
 )
 
-// Job is the run that a user watches: progress on standard error, table and verdict on standard output, report.html,
+// Watch is the run that a user watches: progress on standard error, table and verdict on standard output, report.html,
 // junit.xml, the ledger and a repro of every failure in the run's folder. resume is the folder of an earlier run whose
 // settled facets are taken over; empty for none. A run that is stopped by ctx leaves the report of what it has judged.
-func Job(ctx context.Context, under bench.Candidate, o Options, resume string) error {
+func Watch(ctx context.Context, under bench.Candidate, o Options, resume string) error {
 	dir, err := suite.RunDir()
 	if err != nil {
 		return err
 	}
 	o.Repros = filepath.Join(dir, "repros")
-	out := Outcome{Title: "built-in candidates", Started: time.Now()}
-	if under != nil {
-		if out.Hello, err = under.Hello(ctx); err != nil {
-			return err
-		}
-		out.Title, out.Unknown = out.Hello.Name, unknown(out.Hello)
-		if err := checkMadeFor(out.Hello); err != nil {
-			return UsageError{err}
-		}
+	out, err := o.begin(ctx, under)
+	if err != nil {
+		return err
 	}
 	if resume != "" {
 		if o.Settled, err = settled(resume, out.Hello); err != nil {
@@ -74,6 +68,39 @@ func Job(ctx context.Context, under bench.Candidate, o Options, resume string) e
 	}
 	out.Elapsed = time.Since(out.Started)
 	return out.write(dir)
+}
+
+// begin asks a candidate what it offers.
+func (o Options) begin(ctx context.Context, under bench.Candidate) (Outcome, error) {
+	out := Outcome{Title: "built-in candidates", Started: time.Now()}
+	if under == nil {
+		return out, nil
+	}
+	var err error
+	if out.Hello, err = under.Hello(ctx); err != nil {
+		return out, err
+	}
+	out.Title, out.Unknown, out.Absent = out.Hello.Name, o.unknown(out.Hello), o.absent(out.Hello)
+	if err := o.checkMadeFor(out.Hello); err != nil {
+		return out, UsageError{err}
+	}
+	return out, nil
+}
+
+// Whole judges a candidate and puts together what a report shows; its Verdict is the run's.
+func Whole(ctx context.Context, under bench.Candidate, o Options) (Outcome, error) {
+	if err := o.Check(); err != nil {
+		return Outcome{}, UsageError{err}
+	}
+	out, err := o.begin(ctx, under)
+	if err != nil {
+		return out, err
+	}
+	if out.Judged, err = Run(ctx, under, o); ctx.Err() != nil {
+		out.Stopped, err = fmt.Sprintf("stopped: %d facets were judged, and others were not", len(out.Judged)), nil
+	}
+	out.Elapsed = time.Since(out.Started)
+	return out, err
 }
 
 // UsageError is an error of the command, its environment or what a worker says of itself.
@@ -137,6 +164,7 @@ func settled(folder string, h bench.Hello) (map[string]Judged, error) {
 		j.Contract = d["contract"]
 		row := Row{Outcome: r.Outcome, Message: r.Message}
 		row.Case.ID, row.Case.Contract.Name = r.Case, d["contract"]
+		row.Case.Family.Op, row.Case.Scenario.Phase = d["op"], d["phase"]
 		row.Report.Seconds, row.Report.Path = r.Seconds, d["path"]
 		j.Rows = append(j.Rows, row)
 		out[d["facet"]], want[d["facet"]] = j, d["rows"]
@@ -150,20 +178,33 @@ func settled(folder string, h bench.Hello) (map[string]Judged, error) {
 	return out, nil
 }
 
-// unknown are the operators of a worker that assay does not have.
-func unknown(h bench.Hello) []string {
+// unknown are the operators of a worker that no suite has.
+func (o Options) unknown(h bench.Hello) []string {
+	known := map[string]bool{}
+	for _, s := range o.suites() {
+		for _, f := range s.Families {
+			known[f.Op] = true
+		}
+	}
+	return slices.DeleteFunc(sortedKeys(h.Ops), func(op string) bool { return known[op] })
+}
+
+// absent are the operators that a worker does not offer.
+func (o Options) absent(h bench.Hello) []string {
 	var out []string
-	for _, op := range sortedKeys(h.Ops) {
-		if _, known := facetRules[op]; !known {
-			out = append(out, op)
+	for _, s := range o.suites() {
+		for _, f := range s.Families {
+			if _, offered := h.Ops[f.Op]; !offered {
+				out = append(out, f.Op)
+			}
 		}
 	}
 	return out
 }
 
 // checkMadeFor refuses dimensions that an operator's shapes do not have.
-func checkMadeFor(h bench.Hello) error {
-	for _, s := range Suites() {
+func (o Options) checkMadeFor(h bench.Hello) error {
+	for _, s := range o.suites() {
 		for _, f := range s.Families {
 			for _, dim := range sortedKeys(h.Ops[f.Op].MadeFor) {
 				if have := f.Dimensions(); !slices.Contains(have, dim) {

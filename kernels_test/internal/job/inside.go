@@ -1,4 +1,4 @@
-package kernels
+package job
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
 	"github.com/assay-suite/assay/kernels_test/bench"
-	"github.com/assay-suite/assay/kernels_test/inside"
+	"github.com/assay-suite/assay/kernels_test/internal/inside"
 	"github.com/assay-suite/assay/oracle"
 )
 
