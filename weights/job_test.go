@@ -99,7 +99,7 @@ func doctor(t *testing.T, name string, fsys fs.FS, o checkpoint.Options) part {
 	if !taken {
 		r, err = checkpoint.Examine(context.Background(), fsys, o)
 	}
-	if unfit := new(checkpoint.Unfit); errors.As(err, &unfit) {
+	if unfit := new(checkpoint.UnfitError); errors.As(err, &unfit) {
 		suite.Usage(unfit)
 	}
 	if err != nil {

@@ -74,7 +74,7 @@ func Examine(ctx context.Context, dir string) (Report, error) {
 }
 
 func refused(err error) error {
-	if unfit := new(checkpoint.Unfit); errors.As(err, &unfit) {
+	if unfit := new(checkpoint.UnfitError); errors.As(err, &unfit) {
 		return fmt.Errorf("%w: %w", ErrNoCheckpoint, err)
 	}
 	return err

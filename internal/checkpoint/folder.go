@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Unfit says that a path is no checkpoint that can be examined: a usage error, in one sentence.
-type Unfit struct{ Text string }
+// UnfitError says that a path is no checkpoint that can be examined: a usage error, in one sentence.
+type UnfitError struct{ Text string }
 
-func (u *Unfit) Error() string { return u.Text }
+func (u *UnfitError) Error() string { return u.Text }
 
-func unfit(format string, args ...any) error { return &Unfit{fmt.Sprintf(format, args...)} }
+func unfit(format string, args ...any) error { return &UnfitError{fmt.Sprintf(format, args...)} }
 
-// Open gives the files of a checkpoint folder. What is no such folder is an *Unfit that says what it is and what to do.
+// Open gives the files of a checkpoint folder. What is no such folder is an *UnfitError that says what it is and what to do.
 //
 // Nothing outside the folder is read: a link is followed where it stays inside it or, from snapshots/<revision> of a
 // hub cache, leads into the cache's own blobs; any other is refused by name.
@@ -32,16 +32,16 @@ func Open(dir string) (fs.FS, error) {
 	case !info.IsDir():
 		return nil, unfit("%q is a file (%s); give the folder that holds the checkpoint", dir, whatIs(filepath.Base(dir)))
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
-		real, err = filepath.Abs(real)
+		root, err = filepath.Abs(root)
 	}
 	if err != nil {
 		return nil, unfit("%q cannot be resolved: %v", dir, err)
 	}
-	f := &folderFS{root: real, inner: os.DirFS(real)}
-	if filepath.Base(filepath.Dir(real)) == "snapshots" {
-		f.blobs = filepath.Join(filepath.Dir(filepath.Dir(real)), "blobs")
+	f := &folderFS{root: root, inner: os.DirFS(root)}
+	if filepath.Base(filepath.Dir(root)) == "snapshots" {
+		f.blobs = filepath.Join(filepath.Dir(filepath.Dir(root)), "blobs")
 	}
 	return f, fitness(f, dir)
 }

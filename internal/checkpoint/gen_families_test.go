@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"fmt"
+	"maps"
 )
 
 // role of a module in a family's list.
@@ -60,9 +61,7 @@ func base(kind, arch string, more map[string]any) *family {
 		"vocab_size":   gV,
 		"rms_norm_eps": 1e-6, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "hidden_act": "silu",
 	}
-	for k, v := range more {
-		c[k] = v
-	}
+	maps.Copy(c, more)
 	return &family{config: c}
 }
 

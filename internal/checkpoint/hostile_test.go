@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -69,6 +71,63 @@ func TestHostileCheckpoints(t *testing.T) {
 		require.NoError(t, err, "seed %d", seed)
 		if len(r.Findings) == 0 {
 			t.Errorf("seed %d: twelve random damages and no finding", seed)
+		}
+	}
+}
+
+// The same with folders of every scheme: whatever headers, bytes and config say, the examination ends with a report, and
+// so does a comparison with the sound folder.
+func TestHostileSchemes(t *testing.T) {
+	t.Parallel()
+	same := [][]string{
+		{"U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BOOL"}, {"BF16", "F16", "I16"}, {"F32", "I32", "U32"}, {"I64", "F64"},
+	}
+	for i, scheme := range slices.Sorted(maps.Keys(schemes)) {
+		for seed := range draws() {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			fam := "llama"
+			if i%2 == 1 {
+				fam = "qwen3-moe"
+			}
+			f := drawn(t, scheme, fam, seed)
+			for range 16 {
+				s := f.tensors[rng.IntN(len(f.tensors))]
+				n := 1
+				for _, d := range s.shape {
+					n *= d
+				}
+				switch rng.IntN(8) {
+				case 0:
+					for _, list := range same {
+						if slices.Contains(list, s.dtype) {
+							s.dtype = list[rng.IntN(len(list))]
+						}
+					}
+				case 1:
+					s.shape = []int{n}
+				case 2:
+					s.shape = append([]int{1, 1}, s.shape...)
+				case 3:
+					s.shape, s.raw = []int{0, 4}, nil
+				case 4:
+					s.raw = bytesOf(rng, len(s.raw))
+				case 5:
+					s.name = strings.Replace(s.name, "layers.1", "layers.77777777777777777777", 1)
+				case 6:
+					s.name = strings.Replace(s.name, "_proj", "_proj.weight", 1)
+				case 7:
+					if len(s.shape) == 2 {
+						s.shape = []int{s.shape[1], s.shape[0]}
+					}
+				}
+			}
+			if q, ok := f.config["quantization_config"].(map[string]any); ok && rng.IntN(2) == 0 {
+				q["group_size"], q["bits"] = rng.IntN(3)-1, 1+rng.IntN(9)
+			}
+			_, err := checkpoint.Examine(context.Background(), os.DirFS(f.write()), checkpoint.Options{
+				Base: os.DirFS(drawn(t, scheme, fam, seed).write()), Reference: true,
+			})
+			require.NoError(t, err, "%s, seed %d", scheme, seed)
 		}
 	}
 }

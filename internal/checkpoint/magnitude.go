@@ -132,7 +132,7 @@ func (p *patient) inverse(w weight, d float64) (name string, log float64) {
 	if err != nil {
 		return "", 0
 	}
-	n := int64(min(w.q.scale.info.Size, 1<<16))
+	n := min(w.q.scale.info.Size, 1<<16)
 	raw := make([]byte, n)
 	section, err := w.q.scale.file.Section(w.q.scale.stored)
 	if err != nil {

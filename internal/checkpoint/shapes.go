@@ -70,7 +70,7 @@ func (p *patient) kindIn(t *tensor) string {
 		for s := range strings.SplitSeq(t.stored, ".") {
 			if n, ok := number(s); ok {
 				if n < len(p.config.Types) {
-					class += " " + p.config.Types[n]
+					return class + " " + p.config.Types[n]
 				}
 				break
 			}

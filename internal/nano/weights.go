@@ -1,6 +1,7 @@
 package nano
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -79,7 +80,7 @@ func Dequantise(ckpt *safetensors.Checkpoint, name string, shape []int) ([]float
 	plan.Assume("block", [2]int{128, 128})
 	w, faults := plan.Find(ckpt, name)
 	if len(faults) > 0 {
-		return nil, fmt.Errorf("%s: %w", name, faults[0])
+		return nil, errors.New(faults[0].Text)
 	}
 	stored := info.Shape
 	if w != nil && !w.Plain() {

@@ -3,6 +3,7 @@ package precision
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func (s *source) find(canon string) (*quant.Weight, error) {
 	}
 	w, faults := s.plan.Find(s.ckpt, stored)
 	if len(faults) > 0 {
-		return nil, faults[0]
+		return nil, errors.New(faults[0].Text)
 	}
 	s.cached, s.weight = stored, w
 	return w, nil

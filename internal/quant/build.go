@@ -72,6 +72,7 @@ func (f *finder) perByte() int {
 
 // grids over rows and columns: a scale for each blockRows x blockCols.
 func (f *finder) over(name string, blockRows, blockCols int) grid {
+	blockRows, blockCols = max(1, blockRows), max(1, blockCols)
 	return grid{
 		name: name, blockRows: blockRows, blockCols: blockCols,
 		rows: (f.Rows + blockRows - 1) / blockRows, cols: (f.Cols + blockCols - 1) / blockCols,

@@ -27,8 +27,6 @@ const (
 	Lies                      // the checkpoint contradicts what it declares
 )
 
-func (f Fault) Error() string { return f.Text }
-
 // finder assembles one weight.
 type finder struct {
 	*Weight
@@ -48,7 +46,7 @@ func (p *Plan) Find(s Store, name string) (*Weight, []Fault) {
 		return nil, []Fault{{Missing, name, Codes, name + " is not there"}}
 	}
 	module, part := Split(name)
-	if part != Codes {
+	if part != Codes || info.Elements() == 0 {
 		return nil, nil
 	}
 	w := &Weight{Module: module, Info: info, Slices: 1, store: s, parts: map[Part]string{Codes: name}}

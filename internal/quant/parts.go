@@ -101,14 +101,3 @@ func Split(name string) (module string, part Part) {
 	}
 	return name, Codes
 }
-
-// names lists the spellings of a part of a module.
-func names(module string, part Part) []string {
-	var out []string
-	for _, s := range suffixes {
-		if s.part == part {
-			out = append(out, module+s.suffix)
-		}
-	}
-	return out
-}

@@ -109,7 +109,7 @@ func (p *Plan) quark(f quantFile) error {
 			return nil
 		}
 		var w quarkTensor
-		if err := json.Unmarshal(q.Weight, &w); err != nil {
+		if json.Unmarshal(q.Weight, &w) != nil { // a list: several quantisers for one weight
 			p.Method = "quark with several quantisers for one weight"
 			p.refuse("this version has no decoder for it")
 			return nil

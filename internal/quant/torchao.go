@@ -3,6 +3,7 @@ package quant
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/assay-suite/assay/safetensors"
@@ -13,9 +14,7 @@ func (p *Plan) Headers(meta map[string]string) {
 	if p.headers == nil {
 		p.headers = map[string]string{}
 	}
-	for k, v := range meta {
-		p.headers[k] = v
-	}
+	maps.Copy(p.headers, meta)
 }
 
 // subclass is a description in the header. Source: pytorch/ao prototype/safetensors/safetensors_support.py.
