@@ -18,7 +18,8 @@ func (u *UnfitError) Error() string { return u.Text }
 
 func unfit(format string, args ...any) error { return &UnfitError{fmt.Sprintf(format, args...)} }
 
-// Open gives the files of a checkpoint folder. What is no such folder is an *UnfitError that says what it is and what to do.
+// Open gives the files of a checkpoint folder. What is no such folder is an *UnfitError that says what it is and what
+// to do.
 //
 // Nothing outside the folder is read: a link is followed where it stays inside it or, from snapshots/<revision> of a
 // hub cache, leads into the cache's own blobs; any other is refused by name.

@@ -75,14 +75,17 @@ func TestHostileCheckpoints(t *testing.T) {
 	}
 }
 
-// The same with folders of every scheme: whatever headers, bytes and config say, the examination ends with a report, and
-// so does a comparison with the sound folder.
+// The same with folders of every scheme: whatever headers, bytes and config say, the examination ends with a report,
+// and so does a comparison with the sound folder.
 func TestHostileSchemes(t *testing.T) {
 	t.Parallel()
 	same := [][]string{
 		{"U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0", "BOOL"}, {"BF16", "F16", "I16"}, {"F32", "I32", "U32"}, {"I64", "F64"},
 	}
 	for i, scheme := range slices.Sorted(maps.Keys(schemes)) {
+		if draws() == 1 && i%3 != 0 {
+			continue
+		}
 		for seed := range draws() {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			fam := "llama"

@@ -108,7 +108,10 @@ func TestReferenceNames(t *testing.T) {
 			}
 		}, []string{checkpoint.KindNibbles}, "quark-mxfp4 ct-mxfp4 modelopt-nvfp4 ct-nvfp4"},
 	} {
-		for _, scheme := range referenced {
+		for i, scheme := range referenced {
+			if draws() == 1 && (i+len(name))%2 == 1 { // half of the schemes for each kind
+				continue
+			}
 			if c.only != "" && !slices.Contains(strings.Fields(c.only), scheme) ||
 				c.only == "" && strings.HasPrefix(scheme, "gptq-") && scheme != "gptq-sym" {
 				continue
