@@ -112,3 +112,24 @@ func TestLossesCompared(t *testing.T) {
 		})
 	}
 }
+
+// A model whose recall declines by 60 % at 8,192 tokens MUST be neither a fault nor a pass: a golden of a sound build
+// is what can tell.
+func TestDeclineLive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e, err := scripted.New(scripted.Options{
+			Seed: 2, Gather: 1, Window: 8192, Faults: []string{"declines"},
+			Params: map[string]scripted.Params{"declines": {"percent": 60}},
+		})
+		require.NoError(t, err)
+		c, err := endpoint.New(endpoint.Options{BaseURL: "http://engine.test", Transport: e.Transport()})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		d, err := session.Job{
+			Title: "live", Client: c, Haystack: haystack(t), Budget: recall.Full, Parallel: 2, Out: &out,
+		}.Run(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, suite.Inconclusive, d.Judgement.Code, "%s\n%s", d.Judgement.Verdict, d.Judgement.Totals.Lines())
+		assert.Contains(t, d.Judgement.Verdict, "recall declines with length; bless a golden of a sound build")
+	})
+}

@@ -225,10 +225,10 @@ func TestDecideSentences(t *testing.T) {
 	// smallest drop, also from there, is where 80 % of binomials of 40 reach 10 losses: 2^-10 < 0.01/2/3 < 2^-9 gives 10.
 	want := `regressed in far: 3 tests on 119 pairs, false alarms held at 0.01
 far regressed: 10 lost, 0 won of 40 pairs, p 0.00098, 0.0059 after Holm, drop 25.0 points (95 % interval 11.1 to ` +
-		`40.2), drops below 30 points stay unseen
+		`40.2), minimum detectable drop 30 points
 near held: 0 lost, 0 won of 39 pairs, 1 of 40 cells unmeasured, drop 0.0 points (95 % interval -9.0 to 9.0), ` +
-		`drops below 31 points stay unseen
-cache held: 0 lost, 0 won of 40 pairs, drop 0.0 points (95 % interval -8.8 to 8.8), drops below 30 points stay unseen
+		`minimum detectable drop 31 points
+cache held: 0 lost, 0 won of 40 pairs, drop 0.0 points (95 % interval -8.8 to 8.8), minimum detectable drop 30 points
 concurrency absent: the golden has no such cells
 `
 	if diff := cmp.Diff(want, all.String()); diff != "" {

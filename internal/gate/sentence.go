@@ -27,14 +27,14 @@ func (f *family) sentence(p Policy) string {
 	parts = append(parts, fmt.Sprintf("drop %.1f points (%.0f %% interval %.1f to %.1f)",
 		points(f.Drop), 100*p.Level, points(f.Interval.Lo), points(f.Interval.Hi)))
 	if f.Smallest < 1 {
-		parts = append(parts, fmt.Sprintf("drops below %.0f points stay unseen", points(f.Smallest)))
+		parts = append(parts, fmt.Sprintf("minimum detectable drop %.0f points", points(f.Smallest)))
 	} else {
 		parts = append(parts, "too few cells to see any drop")
 	}
 	out := head + ": " + strings.Join(parts, ", ")
 	if m := f.Margins; m.Gated {
-		mean := math.Round(100*m.Mean)/100 + 0 // + 0: no negative zero
-		out += fmt.Sprintf("; margins fell by %.2f nat in the mean of %d pairs (allowed %.2f), p %s, %s after Holm",
+		mean := -math.Round(100*m.Mean)/100 + 0 // a fall is positive in m; + 0: no negative zero
+		out += fmt.Sprintf("; mean margin changed by %+.2f nat over %d pairs (allowed -%.2f), p %s, %s after Holm",
 			mean, m.Pairs, m.Allowed, pvalue(m.P.P), pvalue(m.Adjusted))
 		if m.Missing > 0 {
 			out += fmt.Sprintf(", %d right answers without a margin", m.Missing)
