@@ -1,6 +1,13 @@
 // Package fidelity asks a live endpoint whether it still recalls what stands in its context, and
 // judges the answers against a golden or, without one, against internal controls.
 //
+// Call Test first, in a test of yours:
+//
+//	func TestMyServer(t *testing.T) { fidelity.Test(t, fidelity.Config{BaseURL: "http://127.0.0.1:8000/v1"}) }
+//
+// Run does the same and returns a Result. `go tool mage live` is the same run on a terminal, and
+// `go tool mage bless` records the golden that a later run is held against.
+//
 // A run is: capability pre-flight, plan (recall grid of length x depth, window test, cold = warm),
 // prompts whose length is taken by the server's own count, answers with their class, the
 // log-probability margin of every needle token and the top log-probabilities, then the gates.
@@ -14,5 +21,7 @@
 // spares copying passes. Without a golden a weak model and a faulty engine can look alike; the text
 // of the verdict then names both.
 //
-// The jobs themselves are in fidelity/internal: this package holds their tests, which are what a user runs.
+// The jobs themselves are in fidelity/internal; the tests here are what mage runs.
+//
+// The API is v0: it may change.
 package fidelity

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
@@ -50,16 +51,9 @@ func command(test string) string {
 		segments = append(segments, "^"+regexp.QuoteMeta(s)+"$")
 	}
 	folder := "."
-	wd, err := os.Getwd()
-	for at := wd; err == nil; at = filepath.Dir(at) {
-		if _, missing := os.Stat(filepath.Join(at, "go.mod")); missing == nil {
-			if rel, outside := filepath.Rel(at, wd); outside == nil && rel != "." {
-				folder = "./" + filepath.ToSlash(rel)
-			}
-			break
-		}
-		if at == filepath.Dir(at) {
-			break
+	if wd, err := os.Getwd(); err == nil {
+		if module, inside := suite.OwnModule(wd); inside && module != wd {
+			folder = "./" + filepath.ToSlash(strings.TrimPrefix(wd, module+string(filepath.Separator)))
 		}
 	}
 	return "go test " + folder + " -count=1 -run '" + strings.Join(segments, "/") + "'"

@@ -22,7 +22,7 @@ func again(t testing.TB, extra ...string) string {
 	run := "'" + strings.ReplaceAll(strings.Join(segs, "/"), "'", `'\''`) + "'"
 	var args []string
 	wd, err := os.Getwd()
-	module, inside := suite.FindModule(wd)
+	module, inside := suite.OwnModule(wd)
 	if pkg, relErr := filepath.Rel(module, wd); err == nil && relErr == nil && inside && pkg != "." {
 		args = append(args, "go test ./"+filepath.ToSlash(pkg), "-count=1")
 		if tags := buildTags(); tags != "" {

@@ -19,14 +19,14 @@ type root struct {
 }
 
 // findRoots returns where goldens are looked for, in order: the folder named by ASSAY_GOLDENS, the goldens folder of
-// the module that the working directory is in, and the copy built into the binary. A relative ASSAY_GOLDENS is taken
-// from the module's root, or from the working directory outside of a module.
+// the module that the working directory is in, and, in assay's own binaries, the copy built in. A relative
+// ASSAY_GOLDENS is taken from the module's root, or from the working directory outside of a module.
 func findRoots() ([]root, error) {
 	wd, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("the goldens folder cannot be looked for: %w", err)
 	}
-	module, inside := suite.FindModule(wd)
+	module, inside := suite.OwnModule(wd)
 	var roots []root
 	if set, ok := suite.Value("ASSAY_GOLDENS"); ok {
 		dir := set
@@ -41,6 +41,9 @@ func findRoots() ([]root, error) {
 	}
 	if dir := filepath.Join(module, "goldens"); inside {
 		roots = append(roots, root{dir, dir, os.DirFS(dir)})
+	}
+	if suite.Foreign() {
+		return roots, nil // what is built in is assay's
 	}
 	return append(roots, root{"the goldens built into this binary", "", goldens.FS}), nil
 }

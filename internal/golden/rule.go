@@ -47,6 +47,9 @@ func (r Rule) measure(got, want float64) float64 {
 	return r.excess(got, want)
 }
 
+// Allows tells whether got is within the rule of want.
+func (r Rule) Allows(got, want float64) bool { return r.measure(got, want) <= 1 }
+
 func differs(yes bool) float64 {
 	if yes {
 		return math.Inf(1)

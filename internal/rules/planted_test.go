@@ -34,6 +34,8 @@ func TestPlantedArrows(t *testing.T) {
 		"fidelity uses endpoint":       {m("fidelity"), m("internal/endpoint"), ""},
 		"fidelity uses oracle":         {m("fidelity"), m("oracle"), "wrong way"},
 		"fidelity uses golden":         {m("fidelity"), m("internal/golden"), "only _test.go"},
+		"fidelity uses public golden":  {m("fidelity"), m("golden"), "only _test.go"},
+		"golden uses what it wraps":    {m("golden"), m("internal/golden"), ""},
 		"kernels use faults":           {m("kernels_test"), m("oracle/faults"), ""},
 		"kernels use fidelity":         {m("kernels_test"), m("fidelity"), "wrong way"},
 		"cmd uses oracle":              {m("cmd/nanoserve"), m("oracle"), "wrong way"},

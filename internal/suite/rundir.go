@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 )
@@ -51,11 +52,34 @@ func ModuleRoot(dir string) string {
 	return root
 }
 
+// modulePath is assay's own.
+const modulePath = "github.com/assay-suite/assay"
+
+// Foreign tells whether this binary was built in another module, which has assay as a dependency.
+func Foreign() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && info.Main.Path != "" && info.Main.Path != modulePath
+}
+
+// OwnModule returns the root of the module that a test in dir belongs to: assay's source tree, or in a foreign binary
+// the nearest folder with a go.mod. inside tells whether there is one; else root is dir.
+func OwnModule(dir string) (root string, inside bool) {
+	if !Foreign() {
+		return FindModule(dir)
+	}
+	return nearestModule(dir, func(string) bool { return true })
+}
+
 // FindModule is ModuleRoot that says whether dir lies inside of the source tree.
 func FindModule(dir string) (root string, inside bool) {
+	return nearestModule(dir, func(mod string) bool { return strings.HasPrefix(mod, "module "+modulePath+"\n") })
+}
+
+// nearestModule is the first folder from dir upwards whose go.mod is meant.
+func nearestModule(dir string, meant func(mod string) bool) (root string, inside bool) {
 	for at := dir; ; {
 		raw, err := os.ReadFile(filepath.Join(at, "go.mod"))
-		if err == nil && strings.HasPrefix(string(raw), "module github.com/assay-suite/assay\n") {
+		if err == nil && meant(string(raw)) {
 			return at, true
 		}
 		parent := filepath.Dir(at)
