@@ -80,9 +80,12 @@ func (p *patient) copies(ctx context.Context) error {
 		t *tensor
 	}
 	var all []place
+	again := p.repeated()
 	for _, t := range p.tensors {
 		for _, m := range t.scan.marks {
-			all = append(all, place{m, t})
+			if again.has(m.hash) {
+				all = append(all, place{m, t})
+			}
 		}
 		t.scan.marks = nil
 	}
@@ -124,6 +127,26 @@ func (p *patient) copies(ctx context.Context) error {
 	}
 	p.copiesFound(list)
 	return nil
+}
+
+// bitset is a set of hashes by their low bits: what it has may not have been put in, what it lacks was not.
+type bitset []uint64
+
+func (b bitset) has(h uint64) bool { return b[h>>6%uint64(len(b))]&(1<<(h&63)) != 0 }
+func (b bitset) put(h uint64)      { b[h>>6%uint64(len(b))] |= 1 << (h & 63) }
+
+// repeated is the landmarks that were seen twice: nearly none of a sound checkpoint, so that few are sorted.
+func (p *patient) repeated() bitset {
+	once, twice := make(bitset, 1<<20), make(bitset, 1<<20)
+	for _, t := range p.tensors {
+		for _, m := range t.scan.marks {
+			if once.has(m.hash) {
+				twice.put(m.hash)
+			}
+			once.put(m.hash)
+		}
+	}
+	return twice
 }
 
 // wholeTwin tells two tensors that are the same from end to end; twins speaks of those.

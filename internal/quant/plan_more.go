@@ -109,10 +109,10 @@ func (p *Plan) quark(f quantFile) error {
 			return nil
 		}
 		var w quarkTensor
-		if json.Unmarshal(q.Weight, &w) != nil { // a list: several quantisers for one weight
+		if err := json.Unmarshal(q.Weight, &w); err != nil { // a list: several quantisers for one weight
 			p.Method = "quark with several quantisers for one weight"
 			p.refuse("this version has no decoder for it")
-			return nil
+			return nil //nolint:nilerr // another form of the setting, which is refused by name
 		}
 		params, ok := w.params()
 		if !ok {
