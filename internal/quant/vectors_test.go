@@ -113,6 +113,39 @@ func precisionOf(v []float32) float64 {
 	return math.Exp2(float64(-min(bits, 23) - 1))
 }
 
+// The vectors tell conventions apart: read under the other one, each is far from what its library decodes.
+func TestVectorsRejectOtherConventions(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"gptq-4bit":      {`"checkpoint_format": "gptq"`, `"checkpoint_format": "gptq_v2"`},
+		"gptq-8bit":      {`"bits": 8`, `"bits": 4`},
+		"ct-nvfp4":       {`"quant_method": "compressed-tensors"`, `"quant_method": "modelopt"`},
+		"ct-fp8-block":   {`"block_structure": [16, 16]`, `"block_structure": [8, 8]`},
+		"ct-w4a16":       {`"group_size": 32`, `"group_size": 16`},
+		"modelopt-mxfp4": {`"quant_algo": "MXFP4"`, `"quant_algo": "FP8"`},
+	} {
+		f, _, codes := opened(t, filepath.Join("testdata", name+".safetensors"))
+		config := f.Metadata()["config"]
+		other := strings.Replace(config, change[0], change[1], 1)
+		require.NotEqual(t, config, other, name)
+		plan, err := quant.ParsePlan([]byte(other), nil)
+		require.NoError(t, err, name)
+		w, faults := plan.Find(f, codes)
+		if w == nil || len(faults) > 0 {
+			continue // refused
+		}
+		want, err := f.Float32s("decoded")
+		require.NoError(t, err)
+		if w.Elements() != len(want) {
+			continue
+		}
+		got, err := w.Read(0, w.Total())
+		require.NoError(t, err)
+		if e := numerics.RelL2(got, widened(want)); !(e > 0.1) {
+			t.Errorf("%s read with %s: relative L2 %g, want a large one", name, change[1], e)
+		}
+	}
+}
+
 // Without their scales, or with one of another shape or dtype, weights are named and not decoded.
 func TestFaultsAreNamed(t *testing.T) {
 	for _, path := range vectors(t) {
