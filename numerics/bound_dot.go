@@ -6,9 +6,6 @@ import "math"
 // without fused multiply-add: γ_n(u)·Σ|a_k·b_k| (Higham, 3.1). sumAbs is Σ|a_k·b_k|.
 func DotBound(sumAbs float64, n int, u float64) float64 { return Gamma(n, u) * sumAbs }
 
-// SumBound bounds the error of Σ x_k over n terms in any order: γ_{n−1}(u)·Σ|x_k| (Higham, 4.2).
-func SumBound(sumAbs float64, n int, u float64) float64 { return Gamma(n-1, u) * sumAbs }
-
 // Depth is the largest number of roundings that one of n products passes through in the accumulator's order,
 // its own rounding included; n for an unknown order.
 func (a Accumulator) Depth(n int) int {

@@ -1,5 +1,4 @@
-// Package numerics says how far a reduced-precision result may lie from the exact one, and judges
-// results by it.
+// Package numerics bounds the error of reduced-precision results and judges results by these bounds.
 //
 // It claims: emulation of accumulators (accumulator*.go) as recorded on hardware; Explain, which names the accumulator
 // that reproduces a recorded result bit for bit; Fingerprint, which asks a callable GEMM what it is; a-priori error

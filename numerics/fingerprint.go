@@ -10,9 +10,9 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// Candidate is a callable GEMM: out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], of values that its input
-// format holds.
-type Candidate func(ctx context.Context, x, w []float64, m, n, k int) ([]float64, error)
+// GEMM is a callable matrix product: out[m,n] = Σ_k x[m,k]·w[n,k], row-major x [M,K] and w [N,K], of values that its
+// input format holds.
+type GEMM func(ctx context.Context, x, w []float64, m, n, k int) ([]float64, error)
 
 // Probe says how a candidate is asked.
 type Probe struct {
@@ -71,7 +71,7 @@ func (p Print) String() string {
 // prober calls a candidate with single dot products.
 type prober struct {
 	ctx    context.Context
-	do     Candidate
+	do     GEMM
 	in     format.Format
 	out    format.Format
 	m, n   int
@@ -85,7 +85,7 @@ type prober struct {
 // It is exact for deterministic candidates that add products one by one or in blocks, at any K. A truncating scalar
 // accumulator is read if it is sequential. A candidate whose calls differ is reported as not deterministic, with
 // nothing else.
-func Fingerprint(ctx context.Context, do Candidate, probe Probe) (Print, error) {
+func Fingerprint(ctx context.Context, do GEMM, probe Probe) (Print, error) {
 	p := &prober{ctx: ctx, do: do, in: orFP32(probe.In), out: orFP32(probe.Out), m: max(probe.M, 1), n: max(probe.N, 1)}
 	hi := min(30, exponent(p.in.Max()))
 	lo := max(hi-30, exponent(p.in.MinNormal()))

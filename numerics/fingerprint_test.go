@@ -14,7 +14,7 @@ import (
 )
 
 // candidate makes a contract callable; twist changes operands or outputs, as a kernel with a habit of its own would.
-func candidate(c numerics.Contract, twist func(x, w, out []float64) []float64) numerics.Candidate {
+func candidate(c numerics.Contract, twist func(x, w, out []float64) []float64) numerics.GEMM {
 	calls := uint64(0)
 	return func(_ context.Context, x, w []float64, m, n, k int) ([]float64, error) {
 		if c.Acc.Order == numerics.Stochastic {
@@ -238,7 +238,7 @@ func mapped(v []float64, f func(float64) float64) []float64 {
 	return out
 }
 
-func (s suspect) callable() numerics.Candidate {
+func (s suspect) callable() numerics.GEMM {
 	do := candidate(s.contract, s.twist)
 	if s.name != "subnormal-inputs-flushed" {
 		return do

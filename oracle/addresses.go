@@ -29,7 +29,7 @@ type Address struct {
 	Exact, Reached int64
 }
 
-// Wrapped says whether the access goes elsewhere: below the cache when Reached is negative, silently
+// Wrapped says whether the access is out of place: below the cache when Reached is negative, silently
 // to another row when it is not.
 func (a Address) Wrapped() bool { return a.Exact != a.Reached }
 

@@ -3,12 +3,12 @@
 //
 // What is claimed: each operator computes the published formula with no rounding beyond float64's,
 // checked against recorded tensors of the Hugging Face implementation (local_test.go) and against
-// closed forms where those tensors cannot see a term. What is not: any particular rounding order of
+// closed forms where those tensors do not depend on a term. What is not: any particular rounding order of
 // a GPU kernel; that is a numerics.Contract, and the difference between the two is what assay judges.
 //
 // Ops gathers the operators as a struct of functions. A model is composed from it (internal/nano),
-// so that one operator can be exchanged for a catalogued fault, a reduced-precision contract or a
-// foreign kernel while everything around it stays exact.
+// so that one operator can be replaced by a catalogued fault, a reduced-precision contract or a user's
+// kernel while everything around it stays exact.
 //
 // Shapes are checked where data enters (checkpoint loading, case generators); an operator given
 // inconsistent shapes fails as a slice access does. What depends on values (NaN scores, unknown

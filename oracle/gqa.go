@@ -25,7 +25,7 @@ type GQAInput struct {
 //	z_s = Scale · KScale[g] · <q, k_s>    o = VScale[g] · sum_s softmax(z)_s v_s
 //
 // Results: the output [T, H·DV] and the log-sum-exp without the sink in the given form [T, H]. A query
-// without rows gives 0. Rows in nobody's reach are never read.
+// without rows gives 0. Rows that no query sees are never read.
 //
 // It fails on heads that do not divide, on scales of another number or that are not positive, and on
 // a row outside of the cache.

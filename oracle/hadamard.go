@@ -13,7 +13,7 @@ import (
 //
 // x [T, G·D] with D = width (128 for the index keys and queries); result [T, G·D]. The matrix is
 // symmetric and orthogonal, so it is its own inverse, and logits do not change when q and k are both
-// turned: before quantisation it cannot be seen, after it it can.
+// rotated: before quantisation it cannot be seen, after it it can.
 //
 // It fails on a width that is no power of two or does not divide the row.
 //

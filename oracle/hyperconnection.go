@@ -84,26 +84,19 @@ func Sinkhorn(b []float64, n, iterations int, eps float64) {
 	}
 }
 
-func rowStep(b []float64, n int, eps float64) {
-	for j := range n {
-		sum := eps
-		for k := range n {
-			sum += b[j*n+k]
-		}
-		for k := range n {
-			b[j*n+k] /= sum
-		}
-	}
-}
+func rowStep(b []float64, n int, eps float64) { balance(b, n, 1, n, eps) }
 
-func columnStep(b []float64, n int, eps float64) {
-	for k := range n {
+func columnStep(b []float64, n int, eps float64) { balance(b, 1, n, n, eps) }
+
+// balance divides each of the n lines of b, line apart and with its elements step apart, by its sum and eps.
+func balance(b []float64, line, step, n int, eps float64) {
+	for i := range n {
 		sum := eps
-		for j := range n {
-			sum += b[j*n+k]
+		for k := range n {
+			sum += b[i*line+k*step]
 		}
-		for j := range n {
-			b[j*n+k] /= sum
+		for k := range n {
+			b[i*line+k*step] /= sum
 		}
 	}
 }

@@ -2,7 +2,7 @@ package oracle
 
 import "math"
 
-// Rope describes one rotary table: pair i of the rotated dims turns by position·Base^(-2i/Dims).
+// Rope describes one rotary table: pair i of the rotated dims is rotated by position·Base^(-2i/Dims).
 //
 // Dims is the number of rotated channels; they are the LAST Dims of each head, in interleaved pairs
 // (2i, 2i+1). There is no YaRN in nano-v4 and no amplitude factor in V4.
@@ -33,7 +33,7 @@ func (r Rope) frequency(i int) float64 {
 //
 //	(x, y) -> (x cos a - y sin a, x sin a + y cos a)
 //
-// x [T, H·D] with D = width; positions [T], absolute and 0-based. inverse turns by -a: V4 undoes the
+// x [T, H·D] with D = width; positions [T], absolute and 0-based. inverse rotates by -a: V4 undoes the
 // rotation on the attention output at the query's position, because its values carry it too.
 // Result [T, H·D]; leading dims of each head are copied.
 func RotateInterleaved(x Mat, width int, positions []int, rope Rope, inverse bool) Mat {

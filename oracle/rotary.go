@@ -9,15 +9,15 @@ import (
 type Pairing int
 
 const (
-	// PairInterleaved turns channels 2i and 2i+1 (V3.2's MLA; V4 throughout).
+	// PairInterleaved rotates channels 2i and 2i+1 (V3.2's MLA; V4 throughout).
 	PairInterleaved Pairing = iota
-	// PairHalf turns channels i and d/2+i, the NeoX way (V3.2's indexer, in the corrected demo).
+	// PairHalf rotates channels i and d/2+i, the NeoX way (V3.2's indexer, in the corrected demo).
 	PairHalf
 )
 
 // Rotary is a rotary embedding as data, for any model: RotateInterleaved is V4's case of it.
 type Rotary struct {
-	Frequencies []float64 // [d/2]: pair i turns by position · Frequencies[i]
+	Frequencies []float64 // [d/2]: pair i is rotated by position · Frequencies[i]
 	Pairing     Pairing
 	Leading     bool // the first d channels of a head turn (V3.2's indexer), not the last d (V4)
 	// Amplitude multiplies cos and sin; 0 reads as 1. It is 1 in V4 and in V3.2, whose mscale is in the
@@ -41,7 +41,7 @@ func (r Rotary) Angle(position, i int) float64 {
 //	(x, y) -> A · (x cos a - y sin a, x sin a + y cos a)
 //
 // x [T, H·D] with D = width; positions [T], absolute, 0-based; result [T, H·D], other channels copied.
-// inverse turns by -a, which with an amplitude of 1 undoes it. It fails when a head is narrower than
+// inverse rotates by -a, which with an amplitude of 1 undoes it. It fails when a head is narrower than
 // the rotated channels or does not divide the row.
 //
 // Source: V3.2 inference/model.py apply_rotary_emb with and without interleaving; V4 inference/model.py.

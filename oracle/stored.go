@@ -57,16 +57,3 @@ func StoredLinear(x, w Stored, alpha float64) (Mat, error) {
 	}
 	return out, nil
 }
-
-// StoredMats dequantises the weights of several experts.
-func StoredMats(experts []Stored) ([]Mat, error) {
-	out := make([]Mat, len(experts))
-	for e, s := range experts {
-		m, err := s.Mat()
-		if err != nil {
-			return nil, fmt.Errorf("expert %d: %w", e, err)
-		}
-		out[e] = m
-	}
-	return out, nil
-}

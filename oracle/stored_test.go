@@ -130,8 +130,6 @@ func TestStoredLinearRefuses(t *testing.T) {
 	w.Scales = w.Scales[1:]
 	_, err = oracle.StoredLinear(x, w, 1)
 	require.ErrorContains(t, err, "stored linear: w")
-	_, err = oracle.StoredMats([]oracle.Stored{x, w})
-	require.ErrorContains(t, err, "expert 1")
 }
 
 // A NaN scale reaches its block's row alone.

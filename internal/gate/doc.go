@@ -7,8 +7,8 @@
 // # The rules
 //
 // Repeats 1 to 3 choose the stable cells and judge recall floor and share of unstable cells; repeat 4 is the baseline
-// that is paired with. Were the baseline one of the choosing repeats, cells would be in for their luck in it, and an
-// unchanged server would look worse. For the same reason no refusal looks at repeat 4.
+// that is paired with. Were the baseline one of the choosing repeats, cells would be chosen for being lucky in it, and
+// an unchanged server would look worse. For the same reason no refusal looks at repeat 4.
 //
 // Every family of cells has a recall test (one-sided exact McNemar) and, where the golden has margins, a margin test
 // (one-sided paired permutation of baseline minus now). All of a run's tests are corrected together after Holm at

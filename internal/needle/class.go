@@ -14,7 +14,7 @@ const (
 	Invented   Class = "invented"     // a code, or another readable answer, from nowhere
 	Empty      Class = "empty"        // stopped without a visible character
 	CutOff     Class = "cut-off"      // ran into the token limit before the code was complete
-	Budget     Class = "budget"       // all tokens went into thoughts: retry with more, no fault yet
+	Budget     Class = "budget"       // reasoning used all tokens: retry with more, no fault yet
 	Junk       Class = "junk"         // no language: loops, replacement characters, placeholders
 	Failed     Class = "error"        // the request failed
 	Unmeasured Class = "unmeasured"   // never asked, or given up
@@ -39,7 +39,7 @@ func (c Class) Measured() bool {
 // Answer is what came back for one prompt.
 type Answer struct {
 	Text       string // visible content
-	Reasoning  string // thoughts, when the server files them apart
+	Reasoning  string // reasoning, when the server returns it separately
 	Finish     string // finish_reason: "stop", "length", ...; empty when absent
 	Err        error  // transport or server error
 	Unmeasured bool   // never asked

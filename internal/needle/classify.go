@@ -10,9 +10,9 @@ import (
 // Classify returns the class of an answer. The first rule that holds decides:
 //
 //  1. never asked: unmeasured; request failed: error
-//  2. thoughts are taken out (think tags, also unclosed; channel markers). Nothing visible left:
-//     budget when it ran into the limit; else exact when the thoughts filed apart hold the code and
-//     no other (a reasoning parser took the answer); else empty
+//  2. reasoning is removed (think tags, also unclosed; channel markers). Nothing visible left:
+//     budget when it ran into the limit; else exact when the reasoning returned separately holds the
+//     code and no other (a reasoning parser took the answer); else empty
 //  3. the code, and no other number of its length or of another needle: exact
 //  4. another needle's code: other-needle
 //  5. the code beside a foreign one: near-miss
@@ -120,14 +120,14 @@ func endsInDigit(text string) bool {
 }
 
 var (
-	thoughtTags = []string{"think", "thinking", "thought", "thoughts", "reasoning", "analysis"}
-	marker      = regexp.MustCompile(`<[|｜][^<>]{0,64}[|｜]>|</?(?:s|bos|eos|user|assistant|system|answer|final)>|` +
+	reasoningTags = []string{"think", "thinking", "thought", "thoughts", "reasoning", "analysis"}
+	marker        = regexp.MustCompile(`<[|｜][^<>]{0,64}[|｜]>|</?(?:s|bos|eos|user|assistant|system|answer|final)>|` +
 		`\[/?(?:INST|THINK)\]`)
 )
 
-// Visible returns what a reader is shown: thoughts in tags are cut out, an opened thought that is
-// never closed runs to the end, a closing tag without an opening one ends thoughts that began
-// before the text (some templates swallow the opening tag), and role markers are dropped.
+// Visible returns what a reader is shown: reasoning in tags is cut out, a reasoning tag that is never closed runs to
+// the end, a closing tag without an opening one ends reasoning that began before the text (some templates swallow the
+// opening tag), and role markers are dropped.
 func Visible(text string) string {
 	if !strings.ContainsAny(text, "<[") {
 		return text // as most answers are: nothing below can match
@@ -135,18 +135,18 @@ func Visible(text string) string {
 	if i := strings.LastIndex(text, "<|message|>"); i >= 0 {
 		text = text[i+len("<|message|>"):]
 	}
-	for _, tag := range thoughtTags {
-		text = cutThoughts(text, "<"+tag+">", "</"+tag+">")
+	for _, tag := range reasoningTags {
+		text = cutReasoning(text, "<"+tag+">", "</"+tag+">")
 	}
-	text = cutThoughts(text, "[THINK]", "[/THINK]")
+	text = cutReasoning(text, "[THINK]", "[/THINK]")
 	return marker.ReplaceAllString(text, "")
 }
 
-func cutThoughts(text, open, end string) string {
+func cutReasoning(text, open, end string) string {
 	lower := asciiLower(text)
 	open, end = asciiLower(open), asciiLower(end)
 	if i := strings.LastIndex(lower, end); i >= 0 {
-		// Everything up to the last closing tag is thought, but for what stood before the first
+		// Everything up to the last closing tag is reasoning, except what stood before the first
 		// opening one.
 		before := ""
 		if o := strings.Index(lower, open); o >= 0 && o < i {

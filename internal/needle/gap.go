@@ -30,9 +30,6 @@ var landmarks = [][2]string{
 	{"the Empire State Building", "New York"},
 }
 
-// Landmarks returns the pairs of building and city that the kind Gap draws from, a fresh copy.
-func Landmarks() [][2]string { return slices.Clone(landmarks) }
-
 // GapSentence is the needle of the kind Gap.
 func GapSentence(landmark, code string) string {
 	return fmt.Sprintf("The old clockmaker beside %s opens his safe with %s.", landmark, code)

@@ -32,7 +32,7 @@ type Haystack struct {
 }
 
 // Opticks loads the embedded text and checks its hash first: another text would silently change
-// every golden. What is cut out is told at cleanOpticks.
+// every golden. cleanOpticks says what is cut out.
 func Opticks() (*Haystack, error) {
 	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
 	if err != nil {

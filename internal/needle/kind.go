@@ -88,7 +88,7 @@ func (s Spec) checkKind() error {
 	case counted && (s.Placement != AtDepth || s.Depth != 0):
 		return fmt.Errorf("the kind %q spreads its needles evenly, want neither depth nor placement", string(s.Kind))
 	case counted && s.Others != 0:
-		return fmt.Errorf("%d further needles, the kind %q brings its own", s.Others, string(s.Kind))
+		return fmt.Errorf("kind %q generates its own distractors: Others is %d, want 0", string(s.Kind), s.Others)
 	case s.Code != "":
 		return fmt.Errorf("code %q is given, only the digits kind takes one", s.Code)
 	case s.Form != "":

@@ -245,7 +245,7 @@ func TestKindsRefuse(t *testing.T) {
 		"which is 1":                                   {Kind: needle.Gap, Which: 1},
 		"spreads its needles evenly":                   {Kind: needle.Several, Depth: 0.5},
 		"neither depth nor placement":                  {Kind: needle.Nth, Placement: needle.Tail},
-		"brings its own":                               {Kind: needle.Distractors, Others: 2},
+		"generates its own distractors":                {Kind: needle.Distractors, Others: 2},
 		"only the digits kind takes one":               {Kind: needle.Path, Code: "48213"},
 		"only the digits kind has forms":               {Kind: needle.Path, Form: needle.FormPlain},
 		"draws a landmark":                             {Kind: needle.Gap, Name: "Lisbon"},

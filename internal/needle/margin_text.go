@@ -86,19 +86,3 @@ func textSide(token, rest string, first bool) side {
 	}
 	return rival
 }
-
-// TruthMargins returns the margins of whatever was planted: one per digit of the code or of all
-// codes asked for, or one per token of a text.
-func TruthMargins(steps []Step, truth Truth) []Margin {
-	if _, ok := values[truth.Kind]; ok {
-		return TextMargins(steps, truth.Code)
-	}
-	if len(truth.Codes) == 0 {
-		return Margins(steps, truth.Code)
-	}
-	var out []Margin
-	for _, c := range truth.Codes {
-		out = append(out, Margins(steps, c)...)
-	}
-	return out
-}

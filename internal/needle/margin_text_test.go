@@ -77,28 +77,3 @@ func TestTextMargins(t *testing.T) {
 		t.Error("margins of nothing")
 	}
 }
-
-func TestTruthMargins(t *testing.T) {
-	var steps []needle.Step
-	for _, d := range []string{"4", "8", "2", "1", "3", ",", " ", "7", "7", "1", "0", "4"} {
-		steps = append(steps, step(d, math.Log(0.9), "x", math.Log(0.1)))
-	}
-	for _, c := range []struct {
-		truth needle.Truth
-		want  int
-	}{
-		{needle.Truth{Code: "48213"}, 5},
-		{needle.Truth{Kind: needle.Several, Code: "48213", Codes: []string{"48213", "77104"}}, 10},
-		{needle.Truth{Kind: needle.UUID, Code: "48213"}, 5}, // token by token
-	} {
-		got := needle.TruthMargins(steps, c.truth)
-		if len(got) != c.want {
-			t.Errorf("%+v: %d margins, want %d", c.truth, len(got), c.want)
-		}
-		for i, m := range got {
-			if !near(m.Nats, math.Log(9)) || m.Bound != needle.Measured {
-				t.Errorf("%+v: margin %d is %+v, want log 9", c.truth, i, m)
-			}
-		}
-	}
-}

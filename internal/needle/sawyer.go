@@ -19,7 +19,7 @@ const TomSawyerSHA256 = "22cd2fa4bc0f686b649ad6c4baf9ecf85eefaab8d619fa558363c68
 const maxUnpacked = 1 << 20
 
 // TomSawyer loads the embedded text and checks its hash first: dialogue, a register that Opticks
-// lacks. What is cut out is told at cleanSawyer.
+// lacks. cleanSawyer says what is cut out.
 func TomSawyer() (*Haystack, error) {
 	packed, err := fixtures.FS.ReadFile("haystack/tom-sawyer.txt.gz")
 	if err != nil {

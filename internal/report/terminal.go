@@ -121,28 +121,6 @@ func WriteBody(w io.Writer, r Run, s Style) error {
 	return s.emit(w, b.String())
 }
 
-// VerdictLine is the last line of every run, with its line break.
-func VerdictLine(v Verdict, s Style) string {
-	text := oneLine(v.Text)
-	if text == "" {
-		text = v.Word()
-	}
-	if s.ASCII {
-		text = ascii(text)
-	}
-	if s.Color {
-		code := "31"
-		switch v.Code {
-		case 0:
-			code = "32"
-		case 3:
-			code = "33"
-		}
-		text = "\x1b[1;" + code + "m" + text + "\x1b[0m"
-	}
-	return padRight("verdict", labelWidth) + text + "\n"
-}
-
 // FindingText is the failure as a person can act on it, one aligned line per part,
 // ending in a line break. It has no colour: it also goes into test logs.
 func FindingText(f Finding) string {

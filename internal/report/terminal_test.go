@@ -17,7 +17,7 @@ func screen(t *testing.T, r Run, s Style) string {
 	var b strings.Builder
 	require.NoError(t, WriteHead(&b, r, s))
 	require.NoError(t, WriteBody(&b, r, s))
-	return b.String() + VerdictLine(r.Verdict, s)
+	return b.String()
 }
 
 // TestTerminalExemplar compares with the exemplar of the main job, typed by hand.
@@ -37,7 +37,6 @@ window       tail 4/4 · just inside 4/4 · start 4/4 · repeated x8 4/4 · shor
 cache        warm = cold (hits proven 12/12)
 golden       held: 0 lost, 0 won of 79 pairs
 report       artifacts/2026-11-29T12-40-11Z/report.html
-verdict      no fault found
 `
 	r := healthyRun()
 	r.Findings = nil
@@ -57,7 +56,6 @@ func TestTerminalFault(t *testing.T) {
 		`bf16 index keys for one run
 suspects     mhc-bf16 cleared (numerics: recall unchanged, rho 0.4 under tf32) · mma-decode not exercised in ` +
 		`prefill · triton-indexer implicated (extend phase)
-verdict      REGRESSED  far recall: 40 of 40 lost (golden 40/40), p < 1e-9
 `
 	r := failingRun()
 	r.Findings, r.Report, r.Facts = nil, "", r.Facts[1:]
@@ -110,7 +108,6 @@ window       tail 4/4 - just inside 4/4 - start 4/4 -
 failing      1 listed in the report, each with prompt,
              answer and curl line
 report       artifacts/2026-11-29T12-40-11Z/a/rather/long/path/report.html
-verdict      no fault found
 `
 	r := healthyRun()
 	r.Capabilities, r.Facts, r.Report = nil, r.Facts[:1], "artifacts/2026-11-29T12-40-11Z/a/rather/long/path/report.html"
@@ -154,7 +151,7 @@ func TestTerminalVerbatim(t *testing.T) {
 
 func TestTerminalColour(t *testing.T) {
 	colour := screen(t, healthyRun(), Style{Color: true})
-	if !strings.Contains(colour, "\x1b[32m■\x1b[0m") || !strings.Contains(colour, "\x1b[1;32mno fault found\x1b[0m") {
+	if !strings.Contains(colour, "\x1b[32m■\x1b[0m") {
 		t.Errorf("no colours in the text for a colour terminal: %q", colour)
 	}
 	if plain := screen(t, healthyRun(), Style{}); strings.ContainsAny(plain, "\x1b\r") {
@@ -210,14 +207,10 @@ func TestTerminalHostile(t *testing.T) {
 			t.Errorf("%q reached the terminal", bad)
 		}
 	}
-	if last := strings.Split(strings.TrimSuffix(text, "\n"), "\n"); !strings.HasPrefix(last[len(last)-1],
-		"verdict      ") {
-		t.Errorf("last line is %q, want the verdict", last[len(last)-1])
-	}
 }
 
 func TestTerminalEmpty(t *testing.T) {
-	if diff := cmp.Diff("assay\nverdict      pass\n", screen(t, Run{}, Style{})); diff != "" {
+	if diff := cmp.Diff("assay\n", screen(t, Run{}, Style{})); diff != "" {
 		t.Errorf("empty run (-want +got):\n%s", diff)
 	}
 }

@@ -16,17 +16,18 @@ func catalogueInput() []*fault {
 	tail.Class = "tail-only"
 	return []*fault{
 		{
-			Kind: k("FK01", "head-cut", "the front is cut to half the limit; 200, prompt_tokens tells the kept half", true,
+			Kind: k("FK01", "head-cut", "the front is cut to half the limit; 200, prompt_tokens counts the kept half", true,
 				num("limit", 2048, 4096)),
 			when: []cond{{"prompt-over", "limit"}}, admit: cutHead,
 		},
 		{
-			Kind: k("FK02", "middle-cut", "the middle is cut out; 200, prompt_tokens tells the limit", true,
+			Kind: k("FK02", "middle-cut", "the middle is cut out; 200, prompt_tokens equals the limit", true,
 				num("limit", 2048, 4096, 8192)),
 			when: []cond{{"prompt-over", "limit"}}, admit: cutMiddle,
 		},
 		{
-			Kind: k("FK03", "overflow-swallowed", "200 and no text at all, finish stop", true, num("limit", 2048, 4096, 8192)),
+			Kind: k("FK03", "overflow-swallowed", "status 200 with an empty answer, finish_reason stop", true,
+				num("limit", 2048, 4096, 8192)),
 			when: []cond{{"prompt-over", "limit"}}, admit: func(_ *armed, c *call) { c.swallow = true },
 		},
 		{
@@ -41,12 +42,12 @@ func catalogueInput() []*fault {
 			when: []cond{{"chat", ""}}, render: dropMessage,
 		},
 		{
-			Kind: k("FK06", "reasoning-lost", "thoughts of earlier turns become empty tags", false,
-				variant("reasoning_content", "reasoning", "both")), more: "an assistant turn carries thoughts",
+			Kind: k("FK06", "reasoning-lost", "reasoning of earlier turns becomes empty tags", false,
+				variant("reasoning_content", "reasoning", "both")), more: "an assistant turn carries reasoning",
 			when: []cond{{"chat", ""}}, render: dropReasoning,
 		},
 		{
-			Kind: k("FK07", "open-thought", "earlier turns are unseen, and the answer goes to the thoughts", false),
+			Kind: k("FK07", "open-thought", "earlier turns are unseen, and the answer is filed as reasoning", false),
 			when: []cond{{"chat", ""}, {"open", ""}}, see: hideHistory, say: intoThoughts,
 		},
 		{
@@ -60,8 +61,8 @@ func catalogueInput() []*fault {
 			when: []cond{{"chat", ""}, {"tools-or-empty", ""}}, render: breakHeader, say: continueUser,
 		},
 		{
-			Kind: k("FK10", "sparse-selection", "beside the local window only sentences are seen that share many words in a "+
-				"row with the question, and a lottery of others", true,
+			Kind: k("FK10", "sparse-selection", "outside the local window only sentences are seen that share many words in "+
+				"a row with the question, and a random few others", true,
 				num("topk", 256, 512), num("ratio", 4), num("local", 128, 192), missStyle("deny", "invent", "filler-echo")),
 			when: []cond{{"selection", "topk"}}, see: selectSparse,
 		},
@@ -81,8 +82,8 @@ func catalogueInput() []*fault {
 			when: []cond{{"prompt-over", "native"}}, see: fadeFar, say: loopFar,
 		},
 		{
-			Kind: k("FK14", "chunk-seam", "only the last chunk is seen, or only the first, or nothing around the seams, or "+
-				"junk, new each time", true,
+			Kind: k("FK14", "chunk-seam", "only the last chunk is seen, or only the first, or nothing around chunk "+
+				"boundaries, or junk that differs each time", true,
 				num("chunk", 1024, 2048), num("spread", 48, 64), variant("last", "first", "seam", "junk")),
 			when: []cond{{"computed-over", "chunk"}}, see: seeChunks, say: junkChunks,
 		},
@@ -93,7 +94,7 @@ func catalogueInput() []*fault {
 		},
 		{Kind: tail, when: []cond{{"prompt-over", "window"}}, see: seeTail("window"), say: blankIfMissed},
 		{
-			Kind: k("FK17", "coarse-kv", "near misses, one or two characters off, the more the farther", true,
+			Kind: k("FK17", "coarse-kv", "near misses, one or two characters off, more often with distance", true,
 				num("scale", 2048, 4096)), more: "the fact is more than 512 tokens from the end",
 			say: coarse,
 		},
@@ -117,13 +118,13 @@ func catalogueState() []*fault {
 			when: []cond{{"hit", "hit"}, {"whole", ""}}, say: junkSay,
 		},
 		{
-			Kind: k("FK20", "replay", "the earlier completion on the same prefix comes again, or the user's text", true,
+			Kind: k("FK20", "replay", "the earlier completion on the same prefix is repeated, or the user's text", true,
 				num("hit", 128, 256), variant("replay", "echo")),
 			when: []cond{{"hit", "hit"}}, say: replay,
 		},
 		{
-			Kind: k("FK21", "key-collision", "the cache key leaves out picture, adapter and salt: hits across them, answers "+
-				"about the other's", false, num("hit", 16)), more: "another picture, adapter or salt had the same text before",
+			Kind: k("FK21", "key-collision", "the cache key leaves out image, adapter and salt: hits across them, answers "+
+				"about the other one", false, num("hit", 16)), more: "another image, adapter or salt had the same text before",
 			when: []cond{{"hit", "hit"}}, see: otherOwner,
 		},
 		{
@@ -151,13 +152,15 @@ func catalogueState() []*fault {
 			when: []cond{{"unequal", ""}, {"chance", "percent"}}, say: shifted,
 		},
 		{
-			Kind: k("FK27", "early-finisher", "a neighbour turns to exclamation marks, or ends early in a band of concurrency",
+			Kind: k("FK27", "early-finisher", "a concurrent answer becomes exclamation marks, or ends early, in a band of "+
+				"concurrency",
 				true, num("active", 4, 8), variant("neighbour", "early-end")),
 			when: []cond{{"band", "active"}, {"mixed", ""}, {"short", ""}}, say: earlyFinisher,
 		},
 		{
-			Kind: k("FK28", "abort-damage", "requests beside or after a cut stream show its text", false, num("shows", 2, 4),
-				num("percent", 60, 80)), more: "another client cut its stream",
+			Kind: k("FK28", "abort-damage", "requests concurrent with or after an aborted stream contain its text", false,
+				num("shows", 2, 4),
+				num("percent", 60, 80)), more: "another client aborted its stream",
 			when: []cond{{"chance", "percent"}}, say: showAborted,
 		},
 		{
@@ -166,7 +169,7 @@ func catalogueState() []*fault {
 			when: []cond{{"served", "served"}}, say: drift,
 		},
 		{
-			Kind: k("FK30", "benign-noise", "wording differs in company, facts are right: no fault", false),
+			Kind: k("FK30", "benign-noise", "wording differs under concurrency, facts are right: no fault", false),
 			when: []cond{{"batch", ""}}, say: reword,
 		},
 	}
@@ -182,12 +185,13 @@ func catalogueOutput() []*fault {
 	args.Class = "tool-parser"
 	finish := k("FK40", "wrong-finish", "a tool call that the cap cut is streamed with finish tool_calls", false)
 	finish.Class = "tool-parser"
-	budget := k("FK41", "thinking-budget", "long thoughts before every answer, empty content under a small cap: no fault",
+	budget := k("FK41", "thinking-budget", "long reasoning before every answer, empty content under a small max_tokens: "+
+		"no fault",
 		false, num("thoughts", 300, 600), variant("length", "stop"))
 	budget.Class = "budget"
 	return []*fault{
 		{
-			Kind: k("FK31", "late-degeneration", "a phrase repeats up to the cap", false, num("output", 400, 800),
+			Kind: k("FK31", "late-degeneration", "a phrase repeats up to max_tokens", false, num("output", 400, 800),
 				num("percent", 50, 60)),
 			when: []cond{{"output", "output"}, {"chance", "percent"}}, say: loopLate,
 		},
@@ -202,7 +206,7 @@ func catalogueOutput() []*fault {
 			say:  func(_ *armed, c *call) { c.dead = true },
 		},
 		{
-			Kind: k("FK34", "foreign-script", "words of another script are sprinkled in", false, num("active", 8),
+			Kind: k("FK34", "foreign-script", "words of another script appear in answers", false, num("active", 8),
 				num("percent", 5, 8)),
 			when: []cond{{"output-or-load", "active"}}, say: sprinkle,
 		},

@@ -37,7 +37,7 @@ var conditions = map[string]condition{
 		},
 	},
 	"restored": {
-		"pages come back from the host tier, or did before", func(_ *armed, c *call, _ int) bool {
+		"pages are restored from the host tier, or were before", func(_ *armed, c *call, _ int) bool {
 			return c.hit.restored || c.hit.bad
 		},
 	},
@@ -76,8 +76,8 @@ var conditions = map[string]condition{
 	}},
 	"stream": {"the answer is streamed", func(_ *armed, c *call, _ int) bool { return c.r.Stream }},
 	"chat":   {"the chat route is used", func(_ *armed, c *call, _ int) bool { return c.chat }},
-	"silent": {"no thoughts are asked for", func(_ *armed, c *call, _ int) bool { return !c.r.thinks() }},
-	"may-think": {"thoughts are not switched off", func(_ *armed, c *call, _ int) bool {
+	"silent": {"reasoning is not requested", func(_ *armed, c *call, _ int) bool { return !c.r.thinks() }},
+	"may-think": {"reasoning is not switched off", func(_ *armed, c *call, _ int) bool {
 		on, given := c.r.thinking()
 		return on || !given
 	}},
@@ -88,7 +88,7 @@ var conditions = map[string]condition{
 		"the chat has %s user turns or more", func(_ *armed, c *call, v int) bool { return c.p == nil || c.p.turns >= v },
 	},
 	"open": {
-		"an assistant turn opens a thought and does not close it, or was cut in it", func(_ *armed, c *call, _ int) bool {
+		"an assistant turn opens a reasoning tag and never closes it, or was cut in it", func(_ *armed, c *call, _ int) bool {
 			return openTurn(c.r) >= 0
 		},
 	},
@@ -113,7 +113,7 @@ var conditions = map[string]condition{
 	}},
 }
 
-// openTurn is the index of the last assistant turn whose thought is not closed, -1 without one.
+// openTurn is the index of the last assistant turn whose reasoning is not closed, -1 without one.
 func openTurn(r *request) int {
 	for i, m := range slices.Backward(r.Messages) {
 		cut := m.Role == "assistant" && strings.TrimSpace(m.text) == "" && len(m.ToolCalls) == 0 &&

@@ -1,9 +1,9 @@
-// Package scripted is a serving engine that is played, not computed: an OpenAI-compatible http.Handler whose oracle
-// reads the prompt and answers from the text that it can see, and 44 catalogued faults of real engines that take
-// text, cache, batch or wire away from it.
+// Package scripted simulates a serving engine without a model: an OpenAI-compatible http.Handler that reads the prompt
+// and answers from the text that it can see, and 44 catalogued faults of real engines that hide text from it or damage
+// its cache, batch or stream.
 //
 // The model is view(request, state) -> visible text. Without a fault everything is visible and the oracle answers
-// every question of the probes: facts, several facts, n-th mentions, counts, copies, sums, plans kept in thoughts,
+// every question of the probes: facts, several facts, n-th mentions, counts, copies, sums, plans kept in reasoning,
 // tool calls, long lists. A fault is a trigger (conditions over prompt, cache, batch and age, as data) and an effect;
 // its parameters are drawn from the seed. Faults combine freely, each drawing from a stream of its own.
 //

@@ -75,7 +75,7 @@ func hideHistory(_ *armed, c *call) {
 }
 
 func intoThoughts(_ *armed, c *call) {
-	c.out.thought, c.out.text = c.out.text, ""
+	c.out.reasoning, c.out.text = c.out.text, ""
 }
 
 func oddStart(a *armed, c *call) {

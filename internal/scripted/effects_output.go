@@ -78,7 +78,7 @@ func decodeWrong(a *armed, c *call) {
 }
 
 func thinkLong(a *armed, c *call) {
-	c.out.thought = prose(a.par["thoughts"]*8/9, func() float64 { return unit(c.next(a)) })
+	c.out.reasoning = prose(a.par["thoughts"]*8/9, func() float64 { return unit(c.next(a)) })
 	if a.word("variant") == "stop" {
 		c.budgetStop = true
 	}

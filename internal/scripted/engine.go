@@ -27,7 +27,7 @@ func Controls() map[string]string {
 		Healthy: "everything is right", WeakModel: "a model that misses one fact in five at any length",
 		SlowPrefill: "prefill takes ten times as long, with comment lines meanwhile",
 		Strict400:   "unknown fields and empty assistant turns are refused",
-		BenignNoise: "FK30: wording differs in company", ThinkingBudget: "FK41: long thoughts before every answer",
+		BenignNoise: "FK30: wording differs under concurrency", ThinkingBudget: "FK41: long reasoning before every answer",
 	}
 }
 
@@ -44,7 +44,7 @@ type Options struct {
 	// for nothing. In a testing/synctest bubble 1 costs nothing.
 	Pace float64
 	// Gather is how long a request waits for others to join its batch, measured from the last arrival; 0 is 2 ms.
-	// Waited only when a fault or control depends on company.
+	// Waited only when a fault or control depends on concurrency.
 	Gather time.Duration
 }
 
@@ -125,8 +125,8 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// company lists the conditions for which requests must be seen together.
-var company = wordSet("active band batch unequal mixed tools-or-load output-or-load")
+// concurrent lists the conditions for which requests must be seen together.
+var concurrent = wordSet("active band batch unequal mixed tools-or-load output-or-load")
 
 func (e *Engine) arm(names []string) error {
 	armedBy := map[string]bool{}
@@ -156,7 +156,7 @@ func (e *Engine) arm(names []string) error {
 		}
 		e.faults = append(e.faults, a)
 		for _, k := range f.when {
-			e.gather = e.gather || company[k.what]
+			e.gather = e.gather || concurrent[k.what]
 		}
 		e.gather = e.gather || f.ID == "FK28" || f.ID == "FK04"
 	}

@@ -35,6 +35,6 @@ func ExampleNew() {
 	// Output:
 	// FK01 head-cut [limit=100]:
 	// when the prompt is longer than 100 tokens:
-	// the front is cut to half the limit; 200, prompt_tokens tells the kept half
+	// the front is cut to half the limit; 200, prompt_tokens counts the kept half
 	// false true
 }

@@ -60,15 +60,6 @@ func (e *Engine) Flush() {
 	e.reset()
 }
 
-// Restart forgets everything that a new process would not know: cache, age and what was said.
-func (e *Engine) Restart() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.reset()
-	e.served, e.aborted, e.shown = 0, nil, 0
-	e.last[0].key, e.last[1].key = 0, 0
-}
-
 func (e *Engine) card() map[string]any {
 	return map[string]any{
 		"id": e.o.Model, "object": "model", "created": 1700000000, "owned_by": "assay", "max_model_len": e.o.Window,

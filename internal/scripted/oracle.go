@@ -9,15 +9,15 @@ import (
 
 // answer is what the model says, before it is cut to tokens.
 type answer struct {
-	text    string
-	thought string
-	calls   []callBody
-	finish  string // forced finish reason; empty: by the cap
-	used    []fact // the facts that the text gives, in order
-	found   bool   // something of the prompt was answered
-	free    bool   // made up by a draw: repeats only at temperature 0
-	sure    float64
-	rough   int // from this token on log-probabilities of decoding stray, 0: never
+	text      string
+	reasoning string
+	calls     []callBody
+	finish    string // forced finish reason; empty: by the cap
+	used      []fact // the facts that the text gives, in order
+	found     bool   // something of the prompt was answered
+	free      bool   // made up by a draw: repeats only at temperature 0
+	sure      float64
+	rough     int // from this token on log-probabilities of decoding stray, 0: never
 }
 
 // oracle answers one prompt from its visible text.

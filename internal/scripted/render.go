@@ -108,7 +108,7 @@ func (w *writer) message(t template, i int, m message) {
 		w.images = append(w.images, shows(url))
 	}
 	if role == "assistant" {
-		w.thoughts(t, i, m)
+		w.reasoning(t, i, m)
 	}
 	body := m.text
 	if role == "assistant" {
@@ -125,9 +125,9 @@ func (w *writer) message(t template, i int, m message) {
 	w.frame(endToken)
 }
 
-// thoughts writes what an assistant turn thought, from either field or from tags in its content. An open tag is
+// reasoning writes an assistant turn's reasoning, from either field or from tags in its content. An open tag is
 // closed at the turn's end.
-func (w *writer) thoughts(t template, i int, m message) {
+func (w *writer) reasoning(t template, i int, m message) {
 	var inside string
 	tagged := false
 	if m.ReasoningContent != nil {
@@ -145,8 +145,8 @@ func (w *writer) thoughts(t template, i int, m message) {
 	if s, open, ok := strings.Cut(m.text, "<think>"); ok {
 		_ = s
 		tagged = true
-		thought, _, _ := strings.Cut(open, "</think>")
-		inside += thought
+		reasoning, _, _ := strings.Cut(open, "</think>")
+		inside += reasoning
 	}
 	if !tagged {
 		return
@@ -156,7 +156,7 @@ func (w *writer) thoughts(t template, i int, m message) {
 	w.frame("</think>")
 }
 
-// outside is content without a thought in tags.
+// outside is content without reasoning in tags.
 func outside(s string) string {
 	before, rest, ok := strings.Cut(s, "<think>")
 	if !ok {
@@ -166,7 +166,7 @@ func outside(s string) string {
 	return before + after
 }
 
-// openThought says whether an assistant turn opens a thought and never closes it.
+// openThought says whether an assistant turn opens a reasoning tag and never closes it.
 func openThought(m message) bool {
 	i := strings.LastIndex(m.text, "<think>")
 	return m.Role == "assistant" && i >= 0 && !strings.Contains(m.text[i:], "</think>")

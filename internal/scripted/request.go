@@ -244,7 +244,7 @@ func (r *request) maxTokens(left int) int {
 	return *r.MaxTokens
 }
 
-// thinks says whether the request asks for thoughts. Left out means no, as sending false does.
+// thinks says whether the request asks for reasoning. Left out means no, as sending false does.
 func (r *request) thinks() bool {
 	if on, given := r.thinking(); given {
 		return on

@@ -14,11 +14,11 @@ const (
 
 // choice is one finished answer, cut to tokens.
 type choice struct {
-	thought []string
-	text    []scored
-	calls   []callBody
-	finish  string
-	tokens  int // generated
+	reasoning []string
+	text      []scored
+	calls     []callBody
+	finish    string
+	tokens    int // generated
 }
 
 // serve brings a call through the engine up to its answers.
@@ -140,7 +140,7 @@ func (c *call) say(e *Engine) {
 		c.weak()
 	}
 	if c.chat && c.r.thinks() && len(c.out.calls) == 0 {
-		c.out.thought = "The question asks for something that was given before, so I look it up and answer."
+		c.out.reasoning = "The question asks for something that was given before, so I look it up and answer."
 	}
 	c.at(e, func(a *armed) func(*armed, *call) { return a.say })
 }
@@ -177,17 +177,17 @@ func (c *call) finish() choice {
 		}
 	}
 	left := c.cap
-	if c.out.thought != "" {
-		out.thought = pieces(c.out.thought)
-		if len(out.thought) >= left {
-			out.thought, out.finish = out.thought[:left], "length"
+	if c.out.reasoning != "" {
+		out.reasoning = pieces(c.out.reasoning)
+		if len(out.reasoning) >= left {
+			out.reasoning, out.finish = out.reasoning[:left], "length"
 			if c.budgetStop {
 				out.finish = "stop"
 			}
 			out.tokens = left
 			return out
 		}
-		left -= len(out.thought)
+		left -= len(out.reasoning)
 	}
 	words := pieces(text)
 	cut := len(words) > left

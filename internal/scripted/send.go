@@ -40,15 +40,15 @@ func (s *sender) head(object string, choices []any) jsonMap {
 }
 
 func (s *sender) usage(cs []choice) jsonMap {
-	done, thoughts := 0, 0
+	done, reasoned := 0, 0
 	for _, k := range cs {
 		done += k.tokens
-		thoughts += len(k.thought)
+		reasoned += len(k.reasoning)
 	}
 	return jsonMap{
 		"prompt_tokens": s.c.reported, "completion_tokens": done, "total_tokens": s.c.reported + done,
 		"prompt_tokens_details":     jsonMap{"cached_tokens": min(s.c.hit.tokens, s.c.reported)},
-		"completion_tokens_details": jsonMap{"reasoning_tokens": thoughts},
+		"completion_tokens_details": jsonMap{"reasoning_tokens": reasoned},
 	}
 }
 
@@ -61,8 +61,8 @@ func (s *sender) full(cs []choice) error {
 		text := joined(k.text)
 		if s.c.chat {
 			m := jsonMap{"role": "assistant", "content": text}
-			if len(k.thought) > 0 {
-				m["reasoning_content"] = strings.Join(k.thought, "")
+			if len(k.reasoning) > 0 {
+				m["reasoning_content"] = strings.Join(k.reasoning, "")
 			}
 			if len(k.calls) > 0 {
 				m["tool_calls"] = s.calls(k.calls)
@@ -236,7 +236,7 @@ func (s *sender) one(event func(jsonMap) error, i int, k choice) error {
 		}); err != nil {
 			return err
 		}
-		for _, t := range k.thought {
+		for _, t := range k.reasoning {
 			if err := delta(jsonMap{"reasoning_content": t}, nil); err != nil {
 				return err
 			}

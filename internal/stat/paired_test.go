@@ -91,33 +91,6 @@ func TestDropIntervalRefuses(t *testing.T) {
 	}
 }
 
-func TestRuleOfThree(t *testing.T) {
-	// Hanley and Lippman-Hand 1983: none of 14 patients allows up to 21.4 % by the rule, 19.3 % exactly.
-	r, err := stat.RuleOfThree(14)
-	require.NoError(t, err)
-	printed(t, "none of 14", r, 0.214, 3)
-	exact, err := stat.UpperBound(0, 14, 0.95)
-	require.NoError(t, err)
-	printed(t, "none of 14, exactly", exact, 0.193, 3)
-	for n := 1; n <= 3000; n += 7 {
-		r, err := stat.RuleOfThree(n)
-		require.NoError(t, err)
-		exact, err := stat.UpperBound(0, n, 0.95)
-		require.NoError(t, err)
-		if r < exact || (n >= 30 && r > 1.05*exact+1e-12) {
-			t.Errorf("n %d: 3/n is %v, exactly %v", n, r, exact)
-		}
-	}
-	s, err := stat.CleanRuns(200)
-	require.NoError(t, err)
-	if s != "clean in 200 runs, rate below about 1.5 %" {
-		t.Errorf("sentence %q", s)
-	}
-	if _, err := stat.CleanRuns(0); err == nil {
-		t.Error("accepts no runs")
-	}
-}
-
 func TestDetectableDropAfterHolm(t *testing.T) {
 	// 0.05 after Holm over 15 families needs 9 losses: 2^-9 < 0.05/15 < 2^-8. At that drop 80 % of runs have 9.
 	d, err := stat.DetectableDropHolm(40, 15, 0.05, 0.8)

@@ -69,7 +69,7 @@ func TestPermutationAgainstBruteForce(t *testing.T) {
 		for alt, c := range count {
 			got, err := stat.PairedPermutation(d, alt, stat.Resampling{})
 			require.NoError(t, err)
-			if want := float64(c) / float64(int(1)<<n); !stat.WithinULP(got.P, want, 1) {
+			if want := float64(c) / float64(int(1)<<n); !withinULP(got.P, want, 1) {
 				t.Errorf("%v %v: p = %v, want %v", d, alt, got.P, want)
 			}
 		}

@@ -12,12 +12,18 @@ import (
 	"github.com/assay-suite/assay/internal/stat"
 )
 
+// withinULP reports whether two positive numbers are at most n steps of float64 apart.
+func withinULP(a, b float64, n int64) bool {
+	steps := int64(math.Float64bits(a)) - int64(math.Float64bits(b))
+	return -n <= steps && steps <= n
+}
+
 func TestHolmByHand(t *testing.T) {
 	// Sorted .005 .01 .03 .04 times 4 3 2 1 is .02 .03 .06 .04, and the last is raised to .06.
 	got, err := stat.Holm([]float64{0.01, 0.04, 0.03, 0.005})
 	require.NoError(t, err)
 	for i, want := range []float64{0.03, 0.06, 0.06, 0.02} {
-		if !stat.WithinULP(got[i], want, 2) {
+		if !withinULP(got[i], want, 2) {
 			t.Errorf("p %d becomes %v, want %v", i, got[i], want)
 		}
 	}
@@ -120,7 +126,6 @@ func TestLogSumExp(t *testing.T) {
 
 func TestWithin(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
-	next := math.Nextafter(1, 2)
 	for _, c := range []struct {
 		name string
 		got  bool
@@ -141,15 +146,6 @@ func TestWithin(t *testing.T) {
 		{"rel equal infinities", stat.WithinRel(-inf, -inf, 0.1), true},
 		{"rel number and infinity", stat.WithinRel(1, inf, 0.1), false},
 		{"rel negative tol", stat.WithinRel(1, 1, -1), false},
-		{"ulp neighbour", stat.WithinULP(next, 1, 1), true},
-		{"ulp neighbour, none allowed", stat.WithinULP(next, 1, 0), false},
-		{"ulp across zero", stat.WithinULP(math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 2), true},
-		{"ulp across zero, one short", stat.WithinULP(math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 1), false},
-		{"ulp signed zeros", stat.WithinULP(0, math.Copysign(0, -1), 0), true},
-		{"ulp from end to end", stat.WithinULP(math.MaxFloat64, -math.MaxFloat64, math.MaxUint64), true},
-		{"ulp from end to end is far", stat.WithinULP(math.MaxFloat64, -math.MaxFloat64, math.MaxInt64), false},
-		{"ulp infinity and largest", stat.WithinULP(inf, math.MaxFloat64, 5), false},
-		{"ulp NaN", stat.WithinULP(nan, nan, 5), false},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

@@ -17,22 +17,6 @@ func WithinRel(got, want, tol float64) bool {
 	return WithinAbs(got, want, tol*math.Abs(want)) || (tol >= 0 && got == want)
 }
 
-// WithinULP reports whether want is reached from got in at most n steps to a neighbouring float64.
-// +0 and -0 are the same value; an infinity is within n steps of itself only; NaN as in WithinAbs.
-func WithinULP(got, want float64, n uint64) bool {
-	if got == want {
-		return true
-	}
-	if !finite(got, want) {
-		return false
-	}
-	a, b := ordered(got), ordered(want)
-	if a > b {
-		a, b = b, a
-	}
-	return uint64(b)-uint64(a) <= n
-}
-
 func finite(v ...float64) bool {
 	for _, x := range v {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -40,14 +24,4 @@ func finite(v ...float64) bool {
 		}
 	}
 	return true
-}
-
-// ordered maps a finite float64 to an integer such that neighbours differ by one and both zeros
-// are 0.
-func ordered(x float64) int64 {
-	b := int64(math.Float64bits(x))
-	if b < 0 {
-		return math.MinInt64 - b
-	}
-	return b
 }

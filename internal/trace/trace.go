@@ -85,26 +85,20 @@ func Open(fsys fs.FS, name string) (_ *Trace, err error) {
 }
 
 func numbers(f *safetensors.File, key string, dtype safetensors.DType) ([]float64, error) {
-	if dtype != "I32" {
-		single, err := f.Float32s(key)
-		if err != nil {
-			return nil, err
-		}
-		out := make([]float64, len(single))
-		for i, v := range single {
-			out[i] = float64(v)
-		}
-		return out, nil
+	if dtype == "I32" {
+		v, err := f.Int64s(key)
+		return widen(v), err
 	}
-	ints, err := f.Int64s(key)
-	if err != nil {
-		return nil, err
+	v, err := f.Float32s(key)
+	return widen(v), err
+}
+
+func widen[T int64 | float32](v []T) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = float64(x)
 	}
-	out := make([]float64, len(ints))
-	for i, v := range ints {
-		out[i] = float64(v)
-	}
-	return out, nil
+	return out
 }
 
 func metaInt(f *safetensors.File, key string) (int, error) {

@@ -24,7 +24,7 @@ const (
 )
 
 // checkAnchors asserts that three faults have three shapes.
-func checkAnchors(t *testing.T, report func(string) layers.Report) {
+func checkAnchors(t *testing.T, report func(string) layers.Result) {
 	t.Helper()
 	law := func(name string) layers.Law {
 		l, err := report(name).Free.Law(confidence)

@@ -30,7 +30,7 @@ type curveCase struct {
 	Coherence   golden.Float   `json:"coherence"`
 }
 
-func newCurveCase(t testing.TB, r layers.Report, depths []int) curveCase {
+func newCurveCase(t testing.TB, r layers.Result, depths []int) curveCase {
 	t.Helper()
 	law, err := r.Free.Law(confidence)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ var flashProvenance = golden.Provenance{
 var flashSlice = []string{"mhc/tf32", "mhc/bf16", "linear/bf16-acc", "residual/bf16", "residual/bf16-rz"}
 
 // measureFlash runs the stack once with all candidates and returns the golden's cases and the reports by slug.
-func measureFlash(t *testing.T) (map[string]any, map[string]layers.Report) {
+func measureFlash(t *testing.T) (map[string]any, map[string]layers.Result) {
 	t.Helper()
 	s := &flashStack{seed: flashFamily}
 	names := pick(flashSlice...)
@@ -52,7 +52,7 @@ func measureFlash(t *testing.T) (map[string]any, map[string]layers.Report) {
 	plan := layers.Plan{Depth: flashLayers, Rows: flashTokens, Start: s.start(), Seed: 1}
 	reports, err := plan.Measure(s.run(variant{}), candidates...)
 	require.NoError(t, err)
-	cases, byName := map[string]any{}, map[string]layers.Report{}
+	cases, byName := map[string]any{}, map[string]layers.Result{}
 	for i, name := range names {
 		byName[name] = reports[i]
 		if _, known := variants()[name]; known {

@@ -30,7 +30,7 @@ const MinMembers = 16
 const minSD = 0.005
 
 // Calibrate makes the reference of at least MinMembers emulated reorderings of one contract on one stack.
-func Calibrate(members []Report) (Reference, error) {
+func Calibrate(members []Result) (Reference, error) {
 	if len(members) < MinMembers {
 		return Reference{}, fmt.Errorf("%d reorderings do not calibrate a gate; emulate at least %d", len(members),
 			MinMembers)
@@ -89,12 +89,12 @@ func (f Finding) String() string {
 	return fmt.Sprintf("the %s error after layer %d is %.2g, the contract's at most %.2g", f.What, f.Depth, f.Got, f.Limit)
 }
 
-// Gate compares a candidate with the reference of the contract that it declares and returns what is worse: each local
+// Check compares a candidate with the reference of the contract that it declares and returns what is worse: each local
 // and free-running error, and the slope, against mean + t·sd·sqrt(1 + 1/members), the prediction limit of one more
 // normal draw, with t Student's quantile at risk shared among all tests (Bonferroni). One-sided: a better order, such
 // as pairwise summation against a sequential reference, is no fault. For that reason a steeper slope counts only where
 // the error at the last depth is above the reference's mean as well. An error that is not finite is always a finding.
-func (ref Reference) Gate(got Report, risk float64) ([]Finding, error) {
+func (ref Reference) Check(got Result, risk float64) ([]Finding, error) {
 	depths := len(ref.Free)
 	if len(ref.Local) != depths || depths == 0 || got.Free.Depths() != depths || got.Local.Depths() != depths {
 		return nil, fmt.Errorf("the reference has %d and %d depths, the candidate %d and %d: compare equal stacks",

@@ -24,7 +24,7 @@ const gateRisk = 1e-3
 // one another; whatever reads goldens waits for them (TestPage stands in a later file), so that -update needs one run.
 func TestLayers(t *testing.T) {
 	var nano, flash collector
-	var reports sync.Map // slug to layers.Report of flash43
+	var reports sync.Map // slug to layers.Result of flash43
 	var stack *nanoStack
 	t.Run("measure", func(t *testing.T) {
 		t.Run("flash43", func(t *testing.T) {
@@ -65,9 +65,9 @@ func TestLayers(t *testing.T) {
 	}
 	golden.Orphans(t, nanoFamily, nanoCases())
 	golden.Orphans(t, flashFamily, append(slices.Collect(maps.Keys(variants())), referenceCase))
-	report := func(name string) layers.Report {
+	report := func(name string) layers.Result {
 		v, _ := reports.Load(name)
-		r, ok := v.(layers.Report)
+		r, ok := v.(layers.Result)
 		assert.True(t, ok, "no report of %s", name)
 		return r
 	}
@@ -86,7 +86,7 @@ func TestLayers(t *testing.T) {
 			"mhc/tf32": variants()["mhc/tf32"], "mhc/bf16": variants()["mhc/bf16"],
 		}
 		sound := map[string]bool{"sound/reordered": true, "sound/pairwise": true, "mhc/tf32": false, "mhc/bf16": false}
-		checkGate(t, nanoFamily, sound, func(name string) layers.Report { return stack.measure(t, planted[name]) })
+		checkGate(t, nanoFamily, sound, func(name string) layers.Result { return stack.measure(t, planted[name]) })
 		if full() {
 			checkSoundOrders(t, stack)
 		}
@@ -96,12 +96,12 @@ func TestLayers(t *testing.T) {
 // checkGate plants a finer declaration than what ran: a kernel declared fp32 MUST be rejected by the golden's reference
 // when it runs in bf16 or TF32, and MUST be accepted in another correct order. candidates says of each whether it is
 // sound.
-func checkGate(t *testing.T, family string, candidates map[string]bool, report func(name string) layers.Report) {
+func checkGate(t *testing.T, family string, candidates map[string]bool, report func(name string) layers.Result) {
 	t.Helper()
 	var ref layers.Reference
 	readCase(t, family, referenceCase, &ref)
 	for name, sound := range candidates {
-		findings, err := ref.Gate(report(name), gateRisk)
+		findings, err := ref.Check(report(name), gateRisk)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -125,7 +125,7 @@ func checkSoundOrders(t *testing.T, stack *nanoStack) {
 	readCase(t, nanoFamily, referenceCase, &ref)
 	const orders = 40
 	for seed := range orders {
-		findings, err := ref.Gate(stack.measure(t, variant{mix: reordered(under(numerics.MHCFP32()), uint64(2000+seed))}),
+		findings, err := ref.Check(stack.measure(t, variant{mix: reordered(under(numerics.MHCFP32()), uint64(2000+seed))}),
 			gateRisk)
 		if err != nil || len(findings) > 0 {
 			t.Errorf("order %d of the fp32 mix is rejected: %v, %v", seed, findings, err)

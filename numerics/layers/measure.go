@@ -25,7 +25,7 @@ type Plan struct {
 // Measure runs the exact stack and every candidate layer by layer, all at the same depth at the same time, so that
 // weights made on demand are made once and no state is kept longer than a layer. The reports are in the order of the
 // candidates and do not depend on the number of processors.
-func (p Plan) Measure(exact Layer, candidates ...Layer) ([]Report, error) {
+func (p Plan) Measure(exact Layer, candidates ...Layer) ([]Result, error) {
 	if p.Depth < 1 || p.Rows < 1 || len(p.Start) == 0 || len(p.Start)%p.Rows != 0 {
 		return nil, fmt.Errorf("a plan of %d layers with a start of %d values in %d rows: want at least 1 layer and full "+
 			"rows", p.Depth, len(p.Start), p.Rows)
@@ -35,10 +35,10 @@ func (p Plan) Measure(exact Layer, candidates ...Layer) ([]Report, error) {
 	}
 	golden, probed := p.Start, Perturb(p.Start, p.Rows, p.probe(), p.Seed)
 	free := make([][]float64, len(candidates))
-	reports := make([]Report, len(candidates))
+	reports := make([]Result, len(candidates))
 	for i := range reports {
 		free[i] = p.Start
-		reports[i] = Report{Local: newCurve(p.Rows), Free: newCurve(p.Rows)}
+		reports[i] = Result{Local: newCurve(p.Rows), Free: newCurve(p.Rows)}
 	}
 	for l := range p.Depth {
 		next, err := exact(l, golden)

@@ -56,7 +56,7 @@ func newNanoStack(t testing.TB) *nanoStack {
 }
 
 // measure runs a variant twice: by itself, and with every sublayer given the exact state.
-func (s *nanoStack) measure(t testing.TB, v variant) layers.Report {
+func (s *nanoStack) measure(t testing.TB, v variant) layers.Result {
 	t.Helper()
 	free, local := tap{}, tap{force: s.exact.states}
 	for _, p := range []*tap{&free, &local} {
@@ -71,7 +71,7 @@ func (s *nanoStack) measure(t testing.TB, v variant) layers.Report {
 // reference calibrates the gate of the fp32 mix on its reorderings.
 func (s *nanoStack) reference(t testing.TB) layers.Reference {
 	t.Helper()
-	var members []layers.Report
+	var members []layers.Result
 	for seed := range layers.MinMembers {
 		members = append(members, s.measure(t, variant{mix: reordered(under(numerics.MHCFP32()), uint64(seed))}))
 	}

@@ -56,7 +56,7 @@ func biased(step layers.Layer) layers.Layer {
 	}
 }
 
-func measureToy(t testing.TB, gain float64, candidates ...func(layers.Layer) layers.Layer) []layers.Report {
+func measureToy(t testing.TB, gain float64, candidates ...func(layers.Layer) layers.Layer) []layers.Result {
 	t.Helper()
 	start := toyStart()
 	step := toyStep(start, gain)
@@ -160,7 +160,7 @@ func fitted(t testing.TB, depth, value []float64) float64 {
 	return law.Slope
 }
 
-func slope(t testing.TB, r layers.Report) float64 {
+func slope(t testing.TB, r layers.Result) float64 {
 	t.Helper()
 	law, err := r.Free.Law(0.95)
 	require.NoError(t, err)
@@ -181,13 +181,13 @@ func TestGateSeesCompoundingAlone(t *testing.T) {
 	ref, err := layers.Calibrate(reports[:layers.MinMembers])
 	require.NoError(t, err)
 	for i, r := range reports[layers.MinMembers : len(reports)-1] {
-		findings, err := ref.Gate(r, gateRisk)
+		findings, err := ref.Check(r, gateRisk)
 		require.NoError(t, err)
 		if len(findings) > 0 {
 			t.Errorf("sound candidate %d is rejected: %v", i, findings)
 		}
 	}
-	findings, err := ref.Gate(reports[len(reports)-1], gateRisk)
+	findings, err := ref.Check(reports[len(reports)-1], gateRisk)
 	require.NoError(t, err)
 	what := map[string]int{}
 	for _, f := range findings {
@@ -215,7 +215,7 @@ func TestMeasureRefusesBadInput(t *testing.T) {
 	assert.ErrorContains(t, err, "a gain needs one that lives")
 	_, err = layers.Calibrate(nil)
 	assert.ErrorContains(t, err, "at least 16")
-	_, err = layers.Reference{}.Gate(layers.Report{}, 0.1)
+	_, err = layers.Reference{}.Check(layers.Result{}, 0.1)
 	assert.ErrorContains(t, err, "compare equal stacks")
 	_, err = layers.CurveOf([][]float64{{1, 2}}, [][]float64{{1}}, 1)
 	assert.ErrorContains(t, err, "depth 1")
@@ -230,7 +230,7 @@ func TestMeasureRefusesBadInput(t *testing.T) {
 	_, err = reports[0].Free.Law(0.95)
 	assert.ErrorContains(t, err, "NaN")
 	ref := layers.Reference{Members: 16, Local: make([]layers.Band, 2), Free: make([]layers.Band, 2)}
-	findings, err := ref.Gate(reports[0], 0.1)
+	findings, err := ref.Check(reports[0], 0.1)
 	require.NoError(t, err)
 	assert.Len(t, findings, 4, "a NaN is a finding everywhere: %v", findings)
 }

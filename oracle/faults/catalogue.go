@@ -54,7 +54,7 @@ func Classes() map[string]string {
 		"pairing":           "rotary dimensions are paired otherwise",
 		"prefix-cache":      "the prefix cache serves what is not the prefix",
 		"race":              "the result depends on timing",
-		"scale":             "a factor is missing, doubled, inverted or applied elsewhere",
+		"scale":             "a factor is missing, doubled, inverted or applied in the wrong place",
 		"scale-layout":      "the right scales go to the wrong blocks",
 		"selection":         "the chosen keys or experts are not the best ones",
 		"speculative":       "rows of rejected drafts survive",

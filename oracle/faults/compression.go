@@ -5,7 +5,7 @@ import "github.com/assay-suite/assay/oracle"
 var compression = []Fault{
 	{
 		Name:   "compressor-overlap-dropped",
-		Effect: "an overlapping compressor pools its own block alone and never looks at the one before",
+		Effect: "an overlapping compressor pools its own block only and ignores the previous one",
 		Origin: "overlap state not carried between blocks: ml-explore/mlx-lm#1189",
 		Apply: func(ops oracle.Ops) oracle.Ops {
 			exact := ops.Compress

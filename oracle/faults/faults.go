@@ -1,9 +1,9 @@
-// Package faults is the catalogue of planted faults: small variants of single operators, as small as
-// the public bugs they stand for. Kernel suites must catch them, the faulty server serves them, and
-// inside nano-v4 they show what a bug does to recall and to margins.
+// Package faults is the catalogue of planted faults: minimal variants of single operators, each standing for
+// a public bug. Kernel suites must catch them, nanoserve serves them, and inside nano-v4 they show what a
+// bug does to recall and margins.
 //
 // What is claimed: each fault changes exactly the operators it names. What is not: that a fault loses
-// needles; most of the real ones only move margins.
+// needles; most real ones only change margins.
 package faults
 
 import (

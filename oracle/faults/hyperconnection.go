@@ -16,22 +16,22 @@ var hyperConnections = []Fault{
 			exact := ops.HCPost
 			ops.HCPost = func(f, post, comb, x oracle.Mat) oracle.Mat {
 				n := post.Cols
-				turned := oracle.NewMat(comb.Rows, comb.Cols)
+				swapped := oracle.NewMat(comb.Rows, comb.Cols)
 				for t := range comb.Rows {
 					for j := range n {
 						for k := range n {
-							turned.Row(t)[k*n+j] = comb.Row(t)[j*n+k]
+							swapped.Row(t)[k*n+j] = comb.Row(t)[j*n+k]
 						}
 					}
 				}
-				return exact(f, post, turned, x)
+				return exact(f, post, swapped, x)
 			}
 			return ops
 		},
 	},
 	{
 		Name:   "hc-eps-missing",
-		Effect: "the gate before the sublayer and the Sinkhorn steps lack their eps",
+		Effect: "the pre gate and the Sinkhorn steps lack their eps",
 		Origin: "eps missing on pre: the first revision in huggingface/transformers",
 		Apply: swapSplit(func(cfg oracle.HCConfig) oracle.HCConfig {
 			cfg.Eps = 0

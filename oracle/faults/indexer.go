@@ -10,11 +10,11 @@ import (
 var indexer = []Fault{
 	{
 		Name:   "hadamard-on-q-only",
-		Effect: "the index queries are turned by a Hadamard matrix and the index keys are not",
+		Effect: "the index queries are rotated by a Hadamard matrix and the index keys are not",
 		Origin: "a rotation on one side of a quantised dot product; implementations differ in having it at all",
 		Apply: swapLogits(func(q, k oracle.Mat) (oracle.Mat, oracle.Mat) {
-			if turned, err := oracle.Hadamard(q, k.Cols); err == nil {
-				q = turned
+			if rotated, err := oracle.Hadamard(q, k.Cols); err == nil {
+				q = rotated
 			}
 			return q, k
 		}),

@@ -19,7 +19,7 @@ var memory = []Fault{
 	},
 	{
 		Name:    "overlap-state-lost",
-		Effect:  "the block before is forgotten between two calls",
+		Effect:  "the previous block is forgotten between two calls",
 		Origin:  "ml-explore/mlx-lm#1189",
 		Row:     "T6",
 		Resumes: true,
@@ -32,7 +32,7 @@ var memory = []Fault{
 	},
 	{
 		Name:    "prefix-rows-stale",
-		Effect:  "a sequence that goes on finds the first half of its compressed rows in reverse order",
+		Effect:  "a continued sequence finds the first half of its compressed rows in reverse order",
 		Origin:  "pages of another request behind a prefix hit: tenstorrent/vllm#415, sgl-project/sglang#30321",
 		Row:     "V4",
 		Resumes: true,
@@ -49,8 +49,8 @@ var memory = []Fault{
 	},
 	{
 		Name:   "index-keys-stale",
-		Effect: "a sequence that goes on finds the first half of its index keys zero",
-		Origin: "an index cache that is evicted apart from the rows it points at: Mesh-LLM/mesh-llm#1901, " +
+		Effect: "a continued sequence finds the first half of its index keys zero",
+		Origin: "an index cache evicted separately from the rows it points at: Mesh-LLM/mesh-llm#1901, " +
 			"sgl-project/sglang#31108",
 		Row:     "T7",
 		Resumes: true,

@@ -7,7 +7,7 @@ type rotate = func(x oracle.Mat, width int, positions []int, rope oracle.Rope, i
 var rotation = []Fault{
 	{
 		Name:   "compressed-rope-base",
-		Effect: "layers with compressed rows turn by the base of the others, 10000",
+		Effect: "layers with compressed rows use the RoPE base of the other layers, 10000",
 		Origin: "one rotary table for all layers: ml-explore/mlx-lm#1189",
 		Apply: swapRotation(func(exact rotate) rotate {
 			return func(x oracle.Mat, width int, positions []int, rope oracle.Rope, inverse bool) oracle.Mat {

@@ -15,7 +15,7 @@ type selector = func(scores []float64, visible, k int, tie oracle.TieRule) ([]in
 var selection = []Fault{
 	{
 		Name:   "select-random",
-		Effect: "the indexer's ranking is ignored: k random visible keys are attended to",
+		Effect: "the indexer's ranking is ignored: k random visible keys are selected",
 		Origin: "radix threshold-bin overflow: sgl-project/sglang#36807, vllm-project/vllm#55314",
 		Apply: swapSelection(func(scores []float64, visible, k int, _ oracle.TieRule) ([]int, error) {
 			// Seeded by the row itself, so that the same prompt loses the same keys again.
@@ -27,7 +27,7 @@ var selection = []Fault{
 	},
 	{
 		Name:   "select-last",
-		Effect: "the last k visible keys are attended to, whatever their scores",
+		Effect: "the last k visible keys are selected, whatever their scores",
 		Origin: "chunked prefill that scores only keys of the current chunk: hw-native-sys/pypto-lib#592, " +
 			"ml-explore/mlx-lm#1189",
 		Apply: swapSelection(func(_ []float64, visible, k int, _ oracle.TieRule) ([]int, error) {
@@ -40,7 +40,7 @@ var selection = []Fault{
 	},
 	{
 		Name:   "select-first",
-		Effect: "the first k visible keys are attended to, whatever their scores",
+		Effect: "the first k visible keys are selected, whatever their scores",
 		Origin: "ties and stashes resolved by the lowest index: local-inference-lab/b12x#55",
 		Row:    "T2",
 		Apply: swapSelection(func(_ []float64, _, k int, _ oracle.TieRule) ([]int, error) {
@@ -53,13 +53,13 @@ var selection = []Fault{
 	},
 	{
 		Name:   "top-k-quarter",
-		Effect: "a quarter of the keys that should be attended to are",
+		Effect: "only a quarter of the keys that should be selected are",
 		Origin: "a top-k below the trained one: ml-explore/mlx-lm#1453; the report that assay grew from",
 		Apply:  smaller(4),
 	},
 	{
 		Name:   "top-k-16th",
-		Effect: "a sixteenth of the keys that should be attended to are",
+		Effect: "only a sixteenth of the keys that should be selected are",
 		Origin: "a top-k below the trained one: ml-explore/mlx-lm#1453",
 		Apply:  smaller(16),
 	},

@@ -1,6 +1,6 @@
-// Package state holds the faults that are no function of one operator's inputs and outputs: addresses
-// that wrap, buffers too small, dispatch, loading, caches, speculation, batch variance and races. Each
-// is a small model with a correct and a faulty version, and cases that check either one.
+// Package state models bugs that no operator's inputs and outputs show: addresses that wrap, buffers too
+// small, dispatch, loading, caches, speculation, batch variance and races. Each is a small model with a
+// correct and a faulty version, and cases that run on both.
 //
 // What is claimed: the corrected model passes every case; the faulty one fails in at least two, on
 // different inputs; a Blind case passes both and shows why the usual test missed the bug. Expected

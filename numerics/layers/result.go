@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Report is what one candidate did to a stack.
-type Report struct {
+// Result is what one candidate did to a stack.
+type Result struct {
 	Local Curve     // both sides fed the exact state before each layer
 	Free  Curve     // each side fed its own
 	Gain  []float64 // of each layer on a probe in the exact stack: ||δ after|| / ||δ before||, all rows together
 }
 
-// Compare makes a report of states recorded elsewhere, each list one state [rows, width] per depth: exact is the
+// Compare makes a Result of states recorded elsewhere, each list one state [rows, width] per depth: exact is the
 // reference, local what the candidate makes of the exact state before each layer, free what it makes by itself, and
 // probed the exact stack after a small change of its start. start and probedStart are the states before the first
 // layer; where they are not known, nil gives the first layer a gain of 1.
-func Compare(rows int, start, probedStart []float64, exact, local, free, probed [][]float64) (Report, error) {
-	var r Report
+func Compare(rows int, start, probedStart []float64, exact, local, free, probed [][]float64) (Result, error) {
+	var r Result
 	var err error
 	if r.Local, err = CurveOf(local, exact, rows); err != nil {
 		return r, fmt.Errorf("local error: %w", err)
@@ -62,7 +62,7 @@ func Gains(rows int, start, probedStart []float64, base, probed [][]float64) ([]
 }
 
 // MeanGain is the geometric mean gain per layer.
-func (r Report) MeanGain() float64 {
+func (r Result) MeanGain() float64 {
 	var sum float64
 	for _, g := range r.Gain {
 		sum += math.Log(g)
@@ -73,7 +73,7 @@ func (r Report) MeanGain() float64 {
 // Coherence is, at the last depth, the free-running error over what the local errors would add up to if they were
 // independent: sqrt(Σ_j (local_j · Π_{i>j} gain_i)²). 1 is independence, sqrt(depth) all errors in one direction,
 // less than 1 errors that the stack damps more than it does the probe. NaN for an exact candidate.
-func (r Report) Coherence() float64 {
+func (r Result) Coherence() float64 {
 	var independent float64
 	for l := range r.Local.Depths() {
 		independent = math.Hypot(independent*r.Gain[l], norm(r.Local.Abs, l))
