@@ -153,6 +153,14 @@ func empty(raw json.RawMessage) bool {
 
 // declared reads quantization_config by its method.
 func (p *Plan) declared(raw json.RawMessage, c configFile) error {
+	var named struct {
+		Method string `json:"quant_method"`
+	}
+	if json.Unmarshal(raw, &named) == nil && refusals[strings.ToLower(named.Method)] != "" {
+		p.Declared, p.Method = true, strings.ToLower(named.Method)
+		p.refuse(refusals[p.Method]) // what else it says has forms of its own
+		return nil
+	}
 	var f quantFile
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return fmt.Errorf("config.json: quantization_config is not what its libraries write: %w", err)
