@@ -193,3 +193,20 @@ func TestSoundPairs(t *testing.T) {
 		}
 	}
 }
+
+// Weights of a method that is not decoded are listed as not examined, and the verdict is partial.
+func TestUndecodedIsPartial(t *testing.T) {
+	f := families["llama"]()
+	rng := rand.New(rand.NewPCG(20261201, 9))
+	tensors := f.build(rng, schemes["bf16"])
+	for _, s := range tensors {
+		if strings.Contains(s.name, "_proj") {
+			s.name, s.dtype, s.shape = strings.Replace(s.name, ".weight", ".q_weight", 1), "I32", []int{len(s.raw) / 64, 16}
+		}
+	}
+	f.config["quantization_config"] = map[string]any{"quant_method": "exl2", "bits": 4.5}
+	r := examine(t, written(t, f.config, tensors...))
+	if code, text := r.Verdict(); code != 3 || !strings.Contains(text, "EXL2") || !strings.HasPrefix(text, "partial") {
+		t.Errorf("code %d, %s; %v", code, text, first(r.Findings, 3))
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/safetensors"
 )
 
 // Format is one way in which weights of the checkpoint are stored.
@@ -120,9 +121,16 @@ func (p *patient) formats() []Format {
 	return out
 }
 
-// isTable tells a tensor of integers that is no weight: a routing table, position ids, a mask, or a few bytes.
+// isTable tells a tensor of integers that is no weight: a routing table, position ids, a mask, a vector, a few bytes.
 func isTable(t *tensor) bool {
-	d := t.info.DType
-	return !isReal(d) && !strings.Contains(t.stored, "qweight") && !strings.Contains(t.stored, "weight_packed") &&
-		!strings.Contains(t.stored, "trellis") || t.info.Size < 4096
+	if t.info.Size < 4096 || len(t.info.Shape) < 2 {
+		return true
+	}
+	switch t.info.DType {
+	case safetensors.I64, safetensors.U64, safetensors.Bool:
+		return true
+	}
+	return slices.ContainsFunc([]string{"mask", "index", "_ids", "tid2eid"}, func(s string) bool {
+		return strings.Contains(t.stored, s)
+	})
 }
