@@ -45,7 +45,7 @@ func TestContractsAreFound(t *testing.T) {
 			assert.Equal(t, row.state, all[0].State)
 			assert.Equal(t, row.contract, all[0].Contract)
 			if row.name == "faulty" {
-				assert.Positive(t, len(all[0].Causes))
+				assert.NotEmpty(t, all[0].Causes)
 				assert.Equal(t, "hc-norm-sqrt2", all[0].Rows[0].Like[0].Name)
 			}
 		})
