@@ -222,9 +222,9 @@ func TestPythonFailures(t *testing.T) {
 	_, err := w.Run(t.Context(), refused)
 	require.ErrorIs(t, err, ErrUnsupported)
 	require.ErrorContains(t, err, "heads must be 32 or 64, not 4")
+	// dtypes are those of main operands, which assay knows and the worker does not: what lies beside them is answered
 	_, err = w.Run(t.Context(), one("narrow", raw(t, "BF16", []uint32{1}), "F32", "nan"))
-	require.ErrorIs(t, err, ErrUnsupported)
-	require.ErrorContains(t, err, "dtype BF16 is not in ['F32']")
+	require.NoError(t, err)
 	_, err = w.Run(t.Context(), one("refuses", x, "F32", "nan"))
 	require.ErrorContains(t, err, "no operand, output or attribute 'heads'")
 	got, err := w.Run(t.Context(), one("narrow", x, "F32", "nan"))
