@@ -34,7 +34,7 @@ type Builder struct {
 type Prompt struct {
 	Spec   Spec
 	Text   string // the user message
-	Tokens int    // by the counter, under a turned nonce of the same words
+	Tokens int    // by the counter, under a rotated nonce of the same words
 	Counts int    // counter calls spent
 	Truth  Truth
 	// Copies tells where the needles stand, one per copy, in order.
@@ -57,7 +57,7 @@ type Place struct {
 	FromEnd int // tokens from the needle's first token to the end of the prompt
 }
 
-// Build makes the prompt of a spec. The counter sees the prompt only with its nonce words turned
+// Build makes the prompt of a spec. The counter sees the prompt only with its nonce words rotated
 // round, so that a counting request leaves nothing in a prefix cache that the measured prompt could
 // hit. It fails when the spec is wrong, the counter fails, the haystack is too short, or no choice
 // of whole sentences comes within Tolerance in 6 counts.
@@ -126,7 +126,7 @@ func (b Builder) fit(ctx context.Context, s Spec, length, tol int) (d *draft, to
 		errNoFit, tol, length, maxCounts, closest)
 }
 
-// count asks for the tokens of a text of the draft, under turned nonce words.
+// count asks for the tokens of a text of the draft, under rotated nonce words.
 func (d *draft) count(ctx context.Context, text string) (int, error) {
 	n, err := d.b.Count(ctx, text)
 	if err != nil {

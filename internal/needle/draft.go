@@ -247,8 +247,8 @@ func (d *draft) assemble() {
 
 // text joins everything by the haystack's separator: single blanks for prose, since nano-v4 never
 // learnt the newline.
-func (d *draft) text(turn int) string {
-	parts := []string{nonceSentence(d.nonce, turn)}
+func (d *draft) text(by int) string {
+	parts := []string{nonceSentence(d.nonce, by)}
 	for _, p := range d.pieces {
 		parts = append(parts, p.text)
 	}

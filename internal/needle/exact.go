@@ -23,7 +23,7 @@ const (
 	// exactTol is how far the whole sentences stay from what the filler words make up, in tokens.
 	exactTol = 32
 	// spare keeps the sentences short of the length even where the nonce words in their measured
-	// order take some tokens more than turned.
+	// order take some tokens more than rotated.
 	spare = 8
 	// maxExact bounds the counter calls for one exact length.
 	maxExact = 24
@@ -56,7 +56,7 @@ func padWords(n, last int, seed, caseID string) string {
 // is ignored. All have the same sentences, needle and question and differ only in filler words at
 // Spec.Pad; a longer one has the words of a shorter one and more, the last word aside.
 //
-// Prompt.Tokens is the length of the measured prompt, not of the turned one: the nonce words alone are counted in both
+// Prompt.Tokens is the length of the measured prompt, not of the rotated one: the nonce words alone are counted in both
 // orders, which costs two counts of some ten tokens (where counting is a request, a cache may keep that beginning, and
 // no more of the prompt), and the difference is added. That is exact where the tokenizer splits before the blank after
 // the nonce's full stop, as all that split text into words first do; the server's usage of the measured request shows
@@ -83,7 +83,7 @@ func (b Builder) BuildExact(ctx context.Context, s Spec, lengths ...int) ([]Prom
 	if err != nil {
 		return fail(err)
 	}
-	shift, err := d.turning(ctx)
+	shift, err := d.rotation(ctx)
 	if err != nil {
 		return fail(err)
 	}
@@ -102,12 +102,12 @@ func (b Builder) BuildExact(ctx context.Context, s Spec, lengths ...int) ([]Prom
 	return out, nil
 }
 
-// turning returns how many tokens the nonce words take more in their measured order than turned.
-func (d *draft) turning(ctx context.Context) (int, error) {
+// rotation returns how many more tokens the nonce words take in their measured order than rotated.
+func (d *draft) rotation(ctx context.Context) (int, error) {
 	head := [2]int{}
-	for turn := range head {
+	for by := range head {
 		var err error
-		if head[turn], err = d.b.Count(ctx, nonceSentence(d.nonce, turn)); err != nil {
+		if head[by], err = d.b.Count(ctx, nonceSentence(d.nonce, by)); err != nil {
 			return 0, fmt.Errorf("counting the nonce: %w", err)
 		}
 	}
@@ -115,8 +115,8 @@ func (d *draft) turning(ctx context.Context) (int, error) {
 }
 
 // meet sets the draft's filler words so that text, in its measured order, has length tokens. n is
-// its turned count without any, shift what the measured order adds to a turned count.
-func (d *draft) meet(ctx context.Context, length, n, shift int, text func(turn int) string) (calls int, err error) {
+// its rotated count without any, shift what the measured order adds to a rotated count.
+func (d *draft) meet(ctx context.Context, length, n, shift int, text func(by int) string) (calls int, err error) {
 	type try struct{ words, last int }
 	seen := map[try]bool{{0, 0}: true}
 	t, off, cost := try{}, length-n-shift, 1.0

@@ -56,11 +56,11 @@ func nonce(salt, caseID string) []string {
 	return picked
 }
 
-// nonceSentence writes the words as a sentence. turn rotates them: the same words, so the same
-// length in tokens, but another first token. Prompts are counted under a turned nonce.
-func nonceSentence(w []string, turn int) string {
-	turned := append(append([]string{}, w[turn:]...), w[:turn]...)
-	s := strings.Join(turned, " ")
+// nonceSentence writes the words as a sentence. by rotates them: the same words, so the same
+// length in tokens, but another first token. Prompts are counted under a rotated nonce.
+func nonceSentence(w []string, by int) string {
+	rotated := append(append([]string{}, w[by:]...), w[:by]...)
+	s := strings.Join(rotated, " ")
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 

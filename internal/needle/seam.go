@@ -47,7 +47,7 @@ func (b Builder) BuildAt(ctx context.Context, s Spec, offsets ...int) ([]Prompt,
 			return fail(err)
 		}
 		calls += spent + 2
-		if shift, err = d.turning(ctx); err != nil {
+		if shift, err = d.rotation(ctx); err != nil {
 			return fail(err)
 		}
 		if before, spent, err = d.approach(ctx, least-shift, n); err != nil {
@@ -84,7 +84,7 @@ func (b Builder) BuildAt(ctx context.Context, s Spec, offsets ...int) ([]Prompt,
 }
 
 // approach moves the needle to a sentence boundary at most seamRoom tokens before the offset and
-// returns the turned count of the text before it. n is the turned count of the whole.
+// returns the rotated count of the text before it. n is the rotated count of the whole.
 func (d *draft) approach(ctx context.Context, offset, n int) (before, calls int, err error) {
 	goal := offset - spare
 	d.s.Depth = float64(goal) / float64(n)
@@ -105,8 +105,8 @@ func (d *draft) approach(ctx context.Context, offset, n int) (before, calls int,
 }
 
 // before is the text that stands before the needle.
-func (d *draft) before(turn int) string {
-	parts := []string{nonceSentence(d.nonce, turn)}
+func (d *draft) before(by int) string {
+	parts := []string{nonceSentence(d.nonce, by)}
 	for _, p := range d.pieces {
 		if p.needle {
 			break

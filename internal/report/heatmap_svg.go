@@ -55,7 +55,7 @@ type classCount struct {
 const charW = 8
 
 // newGridView lays the cells out: large with their margin in them while there are few
-// columns, smaller with turned labels when there are many.
+// columns, smaller with rotated labels when there are many.
 func newGridView(h HeatMap, anchors map[string]string) (gridView, error) {
 	g := gridView{HeatMap: h}
 	cw, ch := 58, 34
