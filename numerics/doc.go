@@ -1,5 +1,8 @@
 // Package numerics bounds the error of reduced-precision results and judges results by these bounds.
 //
+// Call [Judge] first, with a [Trial] (what came out, what is exact, how far it may lie) and the [Contract] that was
+// declared; [Contract.GemmBounds] and [Arith] give bounds, [Explain] names the accumulator behind a result.
+//
 // It claims: emulation of accumulators (accumulator*.go) as recorded on hardware; Explain, which names the accumulator
 // that reproduces a recorded result bit for bit; Fingerprint, which asks a callable GEMM what it is; a-priori error
 // bounds with their derivations (bound*.go, tracked.go); error measures (metrics.go); and the verdict of Judge, which

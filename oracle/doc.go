@@ -1,6 +1,9 @@
 // Package oracle holds the reference operators of the DeepSeek-V4 family in float64, one file each:
 // the formula once, next to its source.
 //
+// Call an operator first ([Attention], [Sinkhorn], [Gate], ...), on matrices of [NewMat]; [Reference] gives all that
+// a model is composed from.
+//
 // What is claimed: each operator computes the published formula with no rounding beyond float64's,
 // checked against recorded tensors of the Hugging Face implementation (local_test.go) and against
 // closed forms where those tensors do not depend on a term. What is not: any particular rounding order of

@@ -1,5 +1,7 @@
 // Package safetensors reads the safetensors format: one file, or a checkpoint of many shards. Write writes one file.
 //
+// Call [OpenCheckpoint] first, for a folder, or [Open] for one file; [WriteFile] writes one.
+//
 // Claimed: every dtype of the format (bit-sized F4 and F6 included) is accepted; a file that breaks
 // a rule of the format is refused with a *FormatError that names file, tensor and byte offset;
 // nothing panics; opening reads the header only and reading a tensor reads that tensor's bytes only,

@@ -121,6 +121,20 @@ func TestPlantedMains(t *testing.T) {
 	expect(t, Mains(files), "no test file of numerics")
 }
 
+func TestPlantedDoors(t *testing.T) {
+	files := Files{}
+	for _, dir := range doors {
+		files[dir+"/doc.go"] = "// Package x judges\n// things.\n//\n// Call F first.\npackage x\n"
+		files[dir+"/example_test.go"] = "package x_test\n\nfunc ExampleF() {\n\t// Output: 1\n}\n"
+	}
+	assert.Empty(t, Doors(files))
+	files["weights/doc.go"] = "// Package x judges things.\n//\n// Claimed: much.\n//\n// Call F.\npackage x\n"
+	expect(t, Doors(files), "weights's package comment must say what to call first")
+	files["weights/doc.go"] = files["oracle/doc.go"]
+	files["oracle/example_test.go"] = "package x_test\n\nfunc ExampleF() {}\n"
+	expect(t, Doors(files), "oracle has no example that is run")
+}
+
 func TestPlantedVariables(t *testing.T) {
 	table := []string{"ASSAY_WEIGHTS"}
 	assert.Empty(t, Variables(Files{"a.go": `os.LookupEnv("ASSAY_WEIGHTS")`, "b.md": "an unknown `ASSAY_*`"}, table))

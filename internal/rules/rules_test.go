@@ -124,7 +124,7 @@ func TestFileRules(t *testing.T) {
 	files := repository(t)
 	for name, rule := range map[string]func(Files) []string{
 		"length": Lengths, "foreign paths": Foreign, "banned calls": Banned, "kernels package": KernelsPackage,
-		"suite.Main": Mains,
+		"suite.Main": Mains, "public doors": Doors,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, rule(files)) })
 	}

@@ -1,6 +1,9 @@
 // Package format describes number formats, block formats, quantisation recipes and cache pages as
 // data, and converts to and from them exactly.
 //
+// Call [Format.Encode] and [Format.Decode] first, for a number (E4M3, E2M1, BF16, ... are variables here), and
+// [Recipe.Quantise] for a tensor with scales.
+//
 // Claimed:
 //   - [Format.Decode] is exact in float64 for every code of every format here.
 //   - [Format.Encode] rounds once, straight from the float64 it is given (so a value that was rounded
