@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"strings"
+
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // Provenance says where the values of a golden come from. Generator, Seed and Source are always required, Model in the
@@ -58,8 +59,8 @@ func (p Provenance) identity() Provenance {
 // stamped returns p with the fields that the wrapper owns.
 func (p Provenance) stamped() Provenance {
 	p.Tool = "assay"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		p.Tool = "assay " + info.Main.Version
+	if v := suite.Version(); v != "" {
+		p.Tool = "assay " + v
 	}
 	p.Go = runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 	return p

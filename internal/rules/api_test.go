@@ -12,15 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// exceptions are identifiers of public packages that name an internal type all the same, and why.
-var exceptions = map[string]string{}
 
 func TestPublicPackagesNameNoInternalType(t *testing.T) {
 	repository(t) // for the test cache
@@ -28,23 +24,12 @@ func TestPublicPackagesNameNoInternalType(t *testing.T) {
 	imp := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
 		return os.Open(exports[path])
 	})
-	used := map[string]bool{}
 	for _, path := range public {
 		pkg, err := imp.Import(path)
 		require.NoError(t, err)
 		for _, line := range API(pkg) {
-			rel, _ := inModule(path)
-			name, _, _ := strings.Cut(line, " ")
-			key := rel + ": " + name
-			if _, ok := exceptions[key]; ok {
-				used[key] = true
-				continue
-			}
-			t.Errorf("%s: %s: make a type of the package's own, or move what needs it to an internal package", rel, line)
+			t.Errorf("%s: %s: make a type of the package's own, or move what needs it to an internal package", path, line)
 		}
-	}
-	for key := range exceptions {
-		assert.True(t, used[key], "the exception %q is needed no more: delete it", key)
 	}
 }
 

@@ -61,6 +61,28 @@ func Foreign() bool {
 	return ok && info.Main.Path != "" && info.Main.Path != modulePath
 }
 
+// Version is the version of assay that this binary was built from, also where it is a dependency; empty where that is
+// not known.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	return versionIn(info)
+}
+
+func versionIn(info *debug.BuildInfo) string {
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == modulePath {
+			if m.Replace != nil {
+				return "(devel)"
+			}
+			return m.Version
+		}
+	}
+	return ""
+}
+
 // OwnModule returns the root of the module that a test in dir belongs to: assay's source tree, or in a foreign binary
 // the nearest folder with a go.mod. inside tells whether there is one; else root is dir.
 func OwnModule(dir string) (root string, inside bool) {
