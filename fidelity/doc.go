@@ -5,8 +5,9 @@
 //
 //	func TestMyServer(t *testing.T) { fidelity.Test(t, fidelity.Config{BaseURL: "http://127.0.0.1:8000/v1"}) }
 //
-// Run does the same and returns a Result. `go tool mage live` is the same run on a terminal, and
-// `go tool mage bless` records the golden that a later run is held against.
+// Run does the same and returns a Result. `go tool mage live` is the same run on a terminal. The golden
+// that a later run is held against is recorded from a checkout of assay, into any folder of yours:
+// ASSAY_GOLDENS=/your/goldens go tool mage bless -reason="what this build is".
 //
 // A run is: capability pre-flight, plan (recall grid of length x depth, window test, cold = warm),
 // prompts whose length is taken by the server's own count, answers with their class, the

@@ -107,7 +107,8 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	}
 	if c.Goldens != "" && r.Golden == "" && d.Judgement.Code == suite.Pass {
 		r.Code = int(suite.Inconclusive)
-		r.Verdict = fmt.Sprintf("inconclusive  %s has no golden %s.json; leave Goldens empty to judge by internal controls",
+		r.Verdict = fmt.Sprintf("inconclusive  %s has no golden %s.json: record one (package comment), or leave Goldens "+
+			"empty to judge by internal controls",
 			c.Goldens, recall.GoldenFamily(r.Model, j.Haystack.Name, j.Budget))
 	}
 	return r, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	inference "example.com/inference"
+
 	kernels "github.com/assay-suite/assay/kernels_test"
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"

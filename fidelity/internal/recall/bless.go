@@ -1,13 +1,14 @@
 package recall
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 
 	"github.com/assay-suite/assay/internal/gate"
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // Blessing is a request for a golden.
@@ -116,10 +117,7 @@ func orNothing(err error) error {
 
 // Version is the version of assay that this binary was built from.
 func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "unknown"
+	return cmp.Or(suite.Version(), "unknown")
 }
 
 // meanMargin is the margin that the gate pairs: the mean over an answer's positions.
