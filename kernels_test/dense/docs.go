@@ -189,7 +189,7 @@ var kvWriteDoc = bench.Doc{
 		{Name: "v_cache", DType: "as k_cache", Shape: "[P, page_size, G, DV]", Meaning: "the same for values"},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "page_size", Meaning: "tokens per page"},
+		{Name: "page_size", Meaning: "tokens per page; repeats the cache's dimension: does not change the result"},
 		{
 			Name: "k_scale",
 			Meaning: "quantisation scale of keys in an F8_E4M3 cache, applied in fp32 as a divisor or as its reciprocal; must " +

@@ -25,7 +25,7 @@ var gqaAttention = bench.Family{
 		"cache's scales, and lse its log-sum-exp, within the contract's arithmetic",
 	Doc:       gqaDoc,
 	Contracts: contracts(),
-	Draw:      drawGQA, Expect: expectGQA, Scenarios: gqaScenarios(), Twins: attentionTwins(),
+	Draw:      drawGQA, Expect: expectGQA, Scenarios: append(gqaScenarios(), longGQA()...), Twins: attentionTwins(),
 }
 
 // drawGQA: scales off 1 and unlike each other, three splits, base 2, a window that is on and wider than half of the

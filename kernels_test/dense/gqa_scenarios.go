@@ -375,5 +375,5 @@ func gqaStrided() []bench.Scenario {
 		},
 		Layout: map[string]bench.Layout{"q": {Swap: true, Inner: 8}}, Relate: contiguous,
 	})
-	return out
+	return byName(out)
 }

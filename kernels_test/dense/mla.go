@@ -11,7 +11,7 @@ var mlaAttention = bench.Family{
 		"softmax scale, and lse its log-sum-exp, within the contract's arithmetic",
 	Doc:       mlaDoc,
 	Contracts: contracts(),
-	Draw:      drawMLA, Expect: expectMLA, Scenarios: mlaScenarios(), Twins: attentionTwins(),
+	Draw:      drawMLA, Expect: expectMLA, Scenarios: append(mlaScenarios(), longMLA()...), Twins: attentionTwins(),
 }
 
 func drawMLA(g bench.Gen) (bench.Problem, error) {

@@ -45,7 +45,7 @@ var mlaKVWriteDoc = bench.Doc{
 		},
 	},
 	Attrs: []bench.AttrDoc{
-		{Name: "page_size", Meaning: "tokens a page"},
+		{Name: "page_size", Meaning: "tokens a page; repeats the cache's dimension: does not change the result"},
 		{
 			Name: "ue8m0_scales",
 			Meaning: "off: s_g = max(amax_g, 1e-4) / 448 in fp32, amax_g the largest magnitude of the group; on: that rounded " +
@@ -121,6 +121,7 @@ var mlaKVWrite = bench.Family{
 				"latent": {Lead: 3, Gap: 64, Tail: 5}, "k_pe": {Lead: 512, Gap: 512, Tail: 9}, "slot_mapping": {Lead: 2, Tail: 4},
 			},
 		},
+		{ID: "long", Why: longWhy + "tokens and pages", Shapes: rowShapes(1, 257)},
 	},
 }
 

@@ -263,5 +263,5 @@ func mlaScenarios() []bench.Scenario {
 			Relate:    contiguous,
 		})
 	}
-	return out
+	return byName(out)
 }

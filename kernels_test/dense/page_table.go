@@ -83,6 +83,7 @@ var pageTable = bench.Family{
 				"qo_indptr": {Lead: 1, Tail: 3},
 			},
 		},
+		longTables(),
 	},
 }
 

@@ -39,7 +39,7 @@ var windowMask = bench.Family{
 		}},
 		bench.Dense(),
 	},
-	Scenarios: maskScenarios(),
+	Scenarios: append(maskScenarios(), longMasks()),
 }
 
 // maskScenarios run every window from one key to more than there are, at each offset of the queries.

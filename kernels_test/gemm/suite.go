@@ -11,9 +11,9 @@ import (
 func Suite() bench.Suite {
 	return bench.Suite{
 		Name: "gemm",
-		Families: []bench.Family{
+		Families: withLong([]bench.Family{
 			dense, denseHalf, denseEight, block, batched, mxfp4, nvfp4, grouped, groupedN, masked, quantiseFP8, quantiseNV,
-		},
+		}),
 		Built: built, Variants: variants(), Plants: plants(),
 	}
 }

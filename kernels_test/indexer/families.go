@@ -1,14 +1,19 @@
 package indexer
 
-import "github.com/assay-suite/assay/kernels_test/bench"
+import (
+	"slices"
+
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
 
 func raggedFamily() bench.Family {
 	return bench.Family{
 		Op: "indexer_logits", Slug: "indexer-logits",
 		Claim: "logits MUST lie within the contract's arithmetic of Σ_h w·relu(q·k)·ks for keys in the query's range, " +
 			"and MUST be -inf elsewhere where they are cleaned",
-		Doc: logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged, Scenarios: raggedScenarios(),
-		Twins: raggedTwins(),
+		Doc: logitsDoc, Contracts: contracts, Draw: drawRagged, Expect: expectRagged,
+		Scenarios: append(raggedScenarios(), longRagged()),
+		Twins:     raggedTwins(),
 	}
 }
 
@@ -17,7 +22,8 @@ func pagedFamily() bench.Family {
 		Op: "indexer_logits_paged", Slug: "indexer-logits-paged",
 		Claim: "logits over paged keys MUST be those over the same contiguous keys, whatever pages hold them, and MUST NOT " +
 			"depend on anything beyond a context",
-		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged, Scenarios: pagedScenarios(),
-		Twins: pagedTwins(),
+		Doc: pagedDoc, Contracts: contracts, Draw: drawPaged, Expect: expectPaged,
+		Scenarios: slices.Concat(pagedScenarios(), longPaged()),
+		Twins:     pagedTwins(),
 	}
 }

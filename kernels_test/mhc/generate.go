@@ -19,6 +19,9 @@ func (g gen) attrs() bench.Attrs {
 	}
 }
 
+// otherConstants are none of V4's.
+var otherConstants = bench.Set(bench.Attrs{"sinkhorn_iterations": 3.0, "hc_eps": 1e-2, "norm_eps": 0.3})
+
 // pre draws the inputs of mhc_pre. Mixes come out with a standard deviation near 1, scales and bases are off their
 // neutral values, so that dropping either shows.
 func (g gen) pre() bench.Problem {

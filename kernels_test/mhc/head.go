@@ -69,5 +69,7 @@ var mhcHead = bench.Family{
 			Shapes: nano(8),
 			Change: realPre("model.hc_head.hc_", "model.hc_head.in.0"),
 		},
+		{ID: "long", Why: longWhy, Shapes: long},
+		{ID: "other-constants", Why: "eps and iterations of another model", Shapes: nano(3), Change: otherConstants},
 	},
 }

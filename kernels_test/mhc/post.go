@@ -87,6 +87,8 @@ var mhcPost = bench.Family{
 				"comb": "trace:model.layers.2.attn_hc.out.1", "x": "trace:model.layers.2.attn_hc.in.0",
 			}),
 		},
+		{ID: "long", Why: longWhy, Shapes: long},
+		{ID: "other-constants", Why: "eps and iterations of another model", Shapes: nano(3), Change: otherConstants},
 	}),
 }
 

@@ -145,6 +145,8 @@ var mhcPre = bench.Family{
 			},
 			Change: realPre("model.layers.3.hc_ffn_", "model.layers.3.ffn_hc.in.0"),
 		},
+		{ID: "long", Why: longWhy, Shapes: long},
+		{ID: "other-constants", Why: "eps and iterations of another model", Shapes: nano(3), Change: otherConstants},
 	},
 }
 

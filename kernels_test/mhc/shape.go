@@ -2,6 +2,7 @@ package mhc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -40,6 +41,14 @@ func flash(tokens ...int) []bench.Shape { return shapes("flash", 4, 4096, tokens
 
 // twoStreams has hc_mult 2, so that a 4 written into a kernel shows.
 func twoStreams(tokens ...int) []bench.Shape { return shapes("two-streams", 2, 128, tokens) }
+
+// long are sizes with one dimension at a time beyond every tile: tokens, streams to 8, and the widths that ship.
+var long = slices.Concat(
+	shapes("long", 2, 16, []int{257}), shapes("eight-streams", 8, 32, []int{2}), shapes("wide", 2, 7168, []int{1}),
+	shapes("wide-odd", 2, 2880, []int{1}),
+)
+
+const longWhy = "one dimension at a time beyond every tile, to the widths that ship, and eight streams"
 
 func shapes(model string, streams, width int, tokens []int) []bench.Shape {
 	var out []bench.Shape

@@ -3,6 +3,7 @@ package mhc
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -63,6 +64,10 @@ func sinkhornFamily() bench.Family {
 				Why:    "logits as slices of packed rows",
 				Shapes: squares(4, 5),
 				Layout: map[string]bench.Layout{"logits": {Lead: 8, Gap: 8, Tail: 24}},
+			},
+			{
+				ID: "long", Why: "tokens beyond every tile, and eight streams",
+				Shapes: slices.Concat(squares(2, 257), squares(8, 2)),
 			},
 		},
 		Twins: []bench.Twin{bench.Dense()},

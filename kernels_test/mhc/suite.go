@@ -1,6 +1,8 @@
 package mhc
 
 import (
+	"slices"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 )
@@ -46,10 +48,21 @@ var (
 )
 
 var constants = []bench.AttrDoc{
-	{Name: "hc_mult", Meaning: "n, number of residual streams"},
+	{Name: "hc_mult", Meaning: "n, number of residual streams; repeats x's dimension: does not change the result"},
 	{Name: "sinkhorn_iterations", Meaning: "Sinkhorn iterations (column steps)"},
 	{Name: "hc_eps", Meaning: "added to pre, to comb's softmax and to every divisor of Sinkhorn"},
 	{Name: "norm_eps", Meaning: "added to the mean of squares of the whole row, inside the root"},
+}
+
+// given says that a constant is part of every call of the family, and that an operator does not use it.
+func given(unused ...string) []bench.AttrDoc {
+	out := slices.Clone(constants)
+	for i, a := range out {
+		if slices.Contains(unused, a.Name) {
+			out[i].Meaning += "; not used here: does not change the result"
+		}
+	}
+	return out
 }
 
 var mixOperands = func(m, s string) []bench.TensorDoc {
@@ -89,12 +102,12 @@ var (
 		Outputs: []bench.TensorDoc{
 			{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"},
 		},
-		Attrs: constants,
+		Attrs: given("sinkhorn_iterations", "hc_eps", "norm_eps"),
 	}
 	mhcHeadDoc = bench.Doc{
 		Summary:  "pre = sigmoid(norm(x)·fnᵀ·scale + base) + hc_eps; y = Σ_j pre_j X_j",
 		Operands: mixOperands("n", "1"),
 		Outputs:  []bench.TensorDoc{{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the final norm"}},
-		Attrs:    constants,
+		Attrs:    given("sinkhorn_iterations"),
 	}
 )

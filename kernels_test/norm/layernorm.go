@@ -1,6 +1,8 @@
 package norm
 
 import (
+	"fmt"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
@@ -24,7 +26,7 @@ var layerNorm = bench.Family{
 			Why:       "a mean a thousand times the deviation: mean(x^2) - mean^2 loses it",
 			Shapes:    append(shapes(128, 3), shapes(96, 5)...),
 			Contracts: []string{"fp32"},
-			Change:    plusAll(2000),
+			Change:    bench.All(onlyF32, plusAll(2000)),
 		},
 		{ID: "shifted", Why: "a mean of the size of the deviation", Shapes: shapes(256, 3), Change: plusAll(-3)},
 		{
@@ -62,7 +64,26 @@ var layerNorm = bench.Family{
 			Layout: map[string]bench.Layout{"x": {Lead: 1, Gap: 24, Tail: 300}},
 			Relate: inPieces(bench.Contiguous),
 		},
+		{
+			ID:     "eps-large",
+			Why:    "an eps of the size of the variance",
+			Shapes: shapes(128, 3),
+			Change: bench.Set(bench.Attrs{"norm_eps": 0.7}),
+		},
+		{
+			ID:     "long",
+			Why:    "one dimension at a time beyond every tile, to the widths that ship",
+			Shapes: []bench.Shape{rows(16, 257), rows(7168, 1), rows(2880, 1)},
+		},
 	},
+}
+
+// onlyF32 keeps a row from formats in which its values are all equal: there is no row to normalise.
+func onlyF32(_ bench.Gen, p *bench.Problem) error {
+	if dtype := p.Operands["x"].DType; dtype != bench.F32 {
+		return fmt.Errorf("2,000 and what lies a deviation away are one number in %s", dtype)
+	}
+	return nil
 }
 
 // plusAll adds to every element of x.

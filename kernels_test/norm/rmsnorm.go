@@ -153,6 +153,17 @@ var rmsNorm = bench.Family{
 			Relate: inPieces(bench.Contiguous),
 		},
 		{ID: "production", Why: "prefill of V3.2's model width", Shapes: shapes(7168, 32), Full: true},
+		{
+			ID:     "long",
+			Why:    "one dimension at a time beyond every tile, to the widths that ship",
+			Shapes: []bench.Shape{rows(16, 257), rows(7168, 1), rows(2880, 1)},
+			Change: residual(1),
+		},
+		{
+			ID:     "long-heads",
+			Why:    "tokens beyond every tile, all heads that ship, and the widest",
+			Shapes: []bench.Shape{heads(257, 1, 16), heads(1, 128, 16), heads(1, 1, 576)},
+		},
 	}),
 }
 

@@ -196,6 +196,24 @@ var ropeScenarios = []bench.Scenario{
 		Shapes: []bench.Shape{headsOf(8, 64, 512, 64, 1<<20)},
 		Full:   true,
 	},
+	{
+		ID:     "long",
+		Why:    "tokens beyond every tile up to position 2^20, all heads that ship, and the widest",
+		Shapes: []bench.Shape{headsOf(257, 1, 6, 4, 1<<20), headsOf(1, 128, 6, 4, 4096), headsOf(1, 1, 576, 64, 4096)},
+		Change: at(func(t int) int { return 1<<20 - 3*t }),
+	},
+	{
+		ID:     "long-frequencies",
+		Why:    "128 rotated channels by given frequencies",
+		Shapes: []bench.Shape{headsOf(2, 2, 128, 128, 4096)},
+		Change: frequencies,
+	},
+	{
+		ID:     "long-cache",
+		Why:    "tables of as many positions and channels as ship",
+		Shapes: []bench.Shape{headsOf(3, 2, 4, 2, 1<<17), headsOf(2, 2, 128, 128, 40)},
+		Change: bench.All(at(func(t int) int { return []int{1<<17 - 1, 39, 1}[t%3] }), clipped, cached),
+	},
 }
 
 // at sets the positions.
@@ -204,6 +222,11 @@ func at(position func(t int) int) bench.Change {
 		p.Change("positions", func(t int, _ float64) float64 { return float64(position(t)) })
 		return nil
 	}
+}
+
+// clipped keeps positions within the shape's span.
+func clipped(g bench.Gen, p *bench.Problem) error {
+	return bench.Each(func(_ int, v float64) float64 { return min(v, float64(g.Shape.Dim("span")-1)) }, "positions")(g, p)
 }
 
 // oneHot makes channel h of head h 1 and the rest 0, at position 1.

@@ -111,6 +111,12 @@ var ropeTable = bench.Family{
 			Change: v4YaRN,
 			Relate: inPieces(bench.Alone),
 		},
+		{
+			ID:     "long",
+			Why:    "positions beyond every tile up to 2^20, and 128 rotated channels",
+			Shapes: append(tables(8, 1<<20, 257), tables(128, 1<<20, 3)...),
+			Change: bench.All(v4YaRN, at(func(t int) int { return 1<<20 - 3*t })),
+		},
 	},
 }
 

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -100,6 +101,11 @@ var combine = bench.Family{
 			Shapes: sums(32, 4, 7),
 			Layout: map[string]bench.Layout{"expert_out": {Gap: 16, Tail: 90}, "shared_out": {Gap: 8, Tail: 60}},
 			Relate: inPieces(bench.Contiguous),
+		},
+		{
+			ID:     "long",
+			Why:    "rows of experts beyond 16 bits, ten experts a token (Qwen3-Next), and the widths that ship",
+			Shapes: slices.Concat(sums(1, 8, 8300), sums(8, 10, 2), sums(7168, 2, 1), sums(2880, 2, 1), sums(3, 2, 257)),
 		},
 	},
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -49,7 +50,7 @@ func grid() []bench.Scenario {
 
 func gateScenarios() []bench.Scenario {
 	grouped := gates(16, 3, 4, 2, 5)
-	return append(grid(), []bench.Scenario{
+	return slices.Concat(grid(), []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: gates(16, 4, 1, 1, 0, 1, 63, 64, 65)},
 		{ID: "nano", Why: "nano-v4's gate", Shapes: gates(4, 2, 1, 1, 6)},
 		{ID: "v4-flash", Why: "V4-Flash: 6 of 256, sqrtsoftplus, factor 1.5", Shapes: gates(256, 6, 1, 1, 6)},
@@ -333,7 +334,7 @@ func gateScenarios() []bench.Scenario {
 			Relate: inPieces(bench.Contiguous),
 		},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
-	}...)
+	}, longGates())
 }
 
 // tiedAtLast gives every token three experts fewer than it chooses that are better than the rest, and a quarter of all

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -112,6 +113,30 @@ var hash = bench.Family{
 			Why:    "the tokens in the opposite order: ids follow",
 			Shapes: hashes(16, 4, 300, 7),
 			Relate: inPieces(bench.Backwards),
+		},
+		{
+			ID:  "long",
+			Why: "tokens beyond every tile, 10 of 512 experts (Qwen3-Next), and the last ids of V4-Flash's vocabulary",
+			Shapes: slices.Concat(hashes(4, 2, 300, 2600), hashes(512, 10, 300, 3), hashes(384, 6, 300, 2),
+				hashes(8, 1, 129280, 3)),
+			Change: func(g bench.Gen, p *bench.Problem) error {
+				maps.Copy(p.Attrs, bench.Attrs{"scoring_func": "softmax", "renormalise": false})
+				e := g.Shape.Dim("experts")
+				p.Change("logits", func(i int, v float64) float64 {
+					if i%e == e-1 {
+						return 4
+					}
+					return v
+				})
+				last := g.Shape.Dim("vocabulary") - 1
+				p.Change("token_ids", func(t int, v float64) float64 {
+					if t < 2 {
+						return float64(last - t)
+					}
+					return v
+				})
+				return unread(p)
+			},
 		},
 	},
 }

@@ -14,7 +14,7 @@ func extendRows() bench.Family {
 		Claim:     "every list of a chunk MUST name the selected compressed rows, then the window, then -1, entry by entry",
 		Doc:       extendRowsDoc(),
 		Contracts: []numerics.Contract{{Name: "exact"}},
-		Draw:      drawExtend, Expect: expectExtend, Twins: extendTwins(), Scenarios: extendScenarios(),
+		Draw:      drawExtend, Expect: expectExtend, Twins: extendTwins(), Scenarios: append(extendScenarios(), longRows()),
 	}
 }
 

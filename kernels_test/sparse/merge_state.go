@@ -16,7 +16,8 @@ func mergeState() bench.Family {
 			"and whichever state is empty",
 		Doc:       mergeStateDoc(),
 		Contracts: mergeContracts(),
-		Draw:      drawMergeState, Expect: expectMergeState, Twins: mergeTwins(), Scenarios: mergeStateScenarios(),
+		Draw:      drawMergeState, Expect: expectMergeState, Twins: mergeTwins(),
+		Scenarios: append(mergeStateScenarios(), longState()),
 	}
 }
 

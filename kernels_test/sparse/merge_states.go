@@ -14,7 +14,8 @@ func mergeStates() bench.Family {
 			"states, with the sink counted once",
 		Doc:       mergeStatesDoc(),
 		Contracts: mergeContracts(),
-		Draw:      drawMergeStates, Expect: expectMergeStates, Twins: mergeTwins(), Scenarios: mergeStatesScenarios(),
+		Draw:      drawMergeStates, Expect: expectMergeStates, Twins: mergeTwins(),
+		Scenarios: append(mergeStatesScenarios(), longStates()),
 	}
 }
 

@@ -1,0 +1,102 @@
+package blind
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/assay-suite/assay/internal/suite"
+	"github.com/assay-suite/assay/kernels_test/bench"
+)
+
+// rarely are kernels that are wrong in some calls or in few elements, drawn from a seed.
+func (d drawn) rarely() []Mutant {
+	whole := func(name string, wrong func(call int) bool) Mutant {
+		return Mutant{Class: Rare, Name: name, rare: true, wrap: func(c bench.Candidate) bench.Candidate {
+			call := 0
+			return bench.After(c, func(_ bench.Call, r *bench.Reply) {
+				call++
+				if wrong(call) {
+					for _, s := range r.Outputs {
+						for i, v := range s.Data {
+							s.Data[i] = spoiled(s.DType, v)
+						}
+					}
+				}
+			})
+		}}
+	}
+	out := []Mutant{
+		whole("wrong in every second call", func(call int) bool { return call%2 == 0 }),
+		whole("wrong in one call of twenty", func(call int) bool {
+			return suite.Seed(fmt.Sprintf("%s call %d", d.family.Op, call))%20 == 0
+		}),
+	}
+	return append(out, Mutant{
+		Class: Rare, Name: "wrong in one element of ten thousand", rare: true,
+		wrap: func(c bench.Candidate) bench.Candidate {
+			rng := suite.Rand(d.family.Op + " elements")
+			return bench.After(c, func(_ bench.Call, r *bench.Reply) {
+				for _, o := range d.family.Doc.Outputs {
+					s := r.Outputs[o.Name]
+					for i, v := range s.Data {
+						if rng.IntN(10000) == 0 {
+							s.Data[i] = spoiled(s.DType, v)
+						}
+					}
+				}
+			})
+		},
+	})
+}
+
+// spoiled is another value of a dtype: not far from v, and far beyond any rounding.
+func spoiled(dtype string, v float64) float64 {
+	switch {
+	case dtype == bench.U8 && v >= 128:
+		return v - 128
+	case dtype == bench.U8:
+		return v + 128
+	case integer(dtype):
+		return v + 1
+	}
+	return bench.Round(dtype, 1.5*v+1)
+}
+
+// stale are kernels that keep an operand of the call before, where it has the shape of the present one.
+func (d drawn) stale() []Mutant {
+	var out []Mutant
+	for _, o := range d.family.Doc.Operands {
+		out = append(out, Mutant{
+			Class: Stale, Hint: o.Name, Name: o.Name + " of the call before", rare: true,
+			wrap: func(c bench.Candidate) bench.Candidate { return &keeper{Candidate: c, name: o.Name} },
+		})
+	}
+	return out
+}
+
+// keeper is a candidate that computes with an operand of the call before.
+type keeper struct {
+	bench.Candidate
+	name string
+
+	shape []int
+	last  []float64
+}
+
+// Run gives the kernel the operand of the call before, where there was one of this shape.
+func (k *keeper) Run(ctx context.Context, call bench.Call) (bench.Reply, error) {
+	v, ok := call.Views[k.name]
+	if !ok {
+		return k.Candidate.Run(ctx, call)
+	}
+	mine := call.Clone()
+	s := mine.Storage[v.Storage]
+	now := make([]float64, v.Len())
+	v.Each(func(i, at int) { now[i] = s.Data[at] })
+	if slices.Equal(k.shape, v.Shape) {
+		v.Each(func(i, at int) { s.Data[at] = bench.Round(s.DType, k.last[i]) })
+	}
+	k.shape, k.last = v.Shape, now
+	return k.Candidate.Run(ctx, mine)
+}
