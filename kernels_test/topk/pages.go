@@ -12,7 +12,8 @@ var pages = bench.Family{
 	Claim: "every slot MUST hold the row of the paged cache that its chosen key lies in: the exact best keys of the " +
 		"query, ties as declared, then -1",
 	Contracts: contracts(), Draw: drawPages, Expect: expectRows, Twins: twins,
-	Scenarios: slices.Concat(scoreScenarios(true), lengthScenarios(true), pageScenarios(), relateScenarios(true)),
+	Scenarios: slices.Concat(scoreScenarios(true), lengthScenarios(true), pageScenarios(), relateScenarios(true),
+		longScenarios()),
 }
 
 // pageScenarios are rows about the transform.

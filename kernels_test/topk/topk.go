@@ -10,5 +10,5 @@ var topk = bench.Family{
 	Op: opTopK, Slug: "topk", Doc: topkDoc(),
 	Claim:     "every row MUST name exactly the best keys that its query sees, each once, ties as declared, then -1",
 	Contracts: contracts(), Draw: drawRows, Expect: expectRows, Twins: twins,
-	Scenarios: slices.Concat(scoreScenarios(false), lengthScenarios(false), relateScenarios(false)),
+	Scenarios: slices.Concat(scoreScenarios(false), lengthScenarios(false), relateScenarios(false), longScenarios()),
 }
