@@ -22,13 +22,16 @@ func (a *Asker) build(ctx context.Context, c Cell) question {
 	q := question{o: Observation{Cell: c}}
 	o := &q.o
 	if ctx.Err() != nil {
-		o.Class, o.Err = string(needle.Unmeasured), context.Cause(ctx)
+		o.Class, o.Err, o.Wire = string(needle.Unmeasured), context.Cause(ctx), string(endpoint.Cancelled)
 		return q
 	}
 	prompt, err := a.prompt(ctx, c)
 	if err != nil {
-		o.Class, o.Err = string(needle.Failed), err
-		if o.Wire = string(endpoint.ClassOf(endpoint.Answer{}, err)); withoutRoom(o.Wire) {
+		o.Class, o.Err, o.Wire = string(needle.Failed), err, string(endpoint.ClassOf(endpoint.Answer{}, err))
+		if ctx.Err() != nil { // the run was ended while a prompt's tokens were counted
+			o.Wire = string(endpoint.Cancelled)
+		}
+		if withoutRoom(o.Wire) {
 			o.Class = string(needle.Unmeasured)
 		}
 		return q
