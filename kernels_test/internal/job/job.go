@@ -34,14 +34,14 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 			return UsageError{err}
 		}
 	}
-	rows, err := Plan(out.Hello, under, o)
-	if err != nil {
-		return err
+	bar, facets := (*report.Progress)(nil), 0
+	o.Planned = func(n, rows int) {
+		facets = n
+		bar = report.NewProgress(os.Stderr, report.ProgressOptions{
+			Label: "kernels", Total: rows, Style: report.StyleFor(os.Stderr),
+		})
 	}
-	bar := report.NewProgress(os.Stderr, report.ProgressOptions{
-		Label: "kernels", Total: rows, Style: report.StyleFor(os.Stderr),
-	})
-	o.Progress = bar.Add
+	o.Progress = func(n int) { bar.Add(n) }
 	o.Saw = func(j Judged) error {
 		for _, r := range j.Rows {
 			result, err := Result(j, r, out.Hello.Name)
@@ -55,13 +55,15 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 		return nil
 	}
 	out.Judged, err = Run(ctx, under, o)
-	bar.Done()
+	if bar != nil {
+		bar.Done()
+	}
 	if err == nil && under != nil && budget() != "smoke" {
 		out.Inside, err = insideModel(ctx, under, out)
 	}
 	if ctx.Err() != nil {
 		out.Stopped, err = fmt.Sprintf("stopped: %d of %d facets settled; ASSAY_RESUME=%s goes on from here",
-			len(out.Judged), len(out.Judged), dir), nil
+			len(out.Judged), facets, dir), nil
 	}
 	if err != nil {
 		return err

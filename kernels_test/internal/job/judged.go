@@ -220,6 +220,9 @@ func (j *Judged) settle(s bench.Suite) {
 		j.NotSent = append(j.NotSent,
 			fmt.Sprintf("%d of %d calls were answered unsupported: %s", why[text], len(j.Rows), text))
 	}
+	if len(j.Rows) == 0 && len(j.NotSent) == 0 {
+		j.NotSent = append(j.NotSent, "none of its cases lies in this part of the run")
+	}
 	looser := slices.ContainsFunc(s.Families, func(f bench.Family) bool {
 		return f.Op == j.Facet.Op && slices.Contains(f.Facets.Looser, j.Contract)
 	})

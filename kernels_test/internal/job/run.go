@@ -19,6 +19,7 @@ type Options struct {
 	Repros   string                   // folder for repros; empty: none are written
 	Contract string                   // the contract that is demanded; empty: the sharpest that is met
 	Settled  map[string]Judged        // facets that an earlier run has settled, by Facet.String
+	Planned  func(facets, rows int)   // called once, before the first row is judged
 	Progress func(n int)              // called with the number of rows that were just dealt with
 	Saw      func(j Judged) error     // called once a facet is settled, with nil facets of built-in candidates' rows
 	Shown    func(path string) string // how the user reads a path; nil: as it is
@@ -37,45 +38,66 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error
 		return o.Saw(j)
 	}
 	if under == nil {
-		for _, s := range o.suites() {
-			if err := o.builtIn(ctx, s, see); err != nil {
-				return all, err
-			}
-		}
-		return all, nil
+		err := o.builtIn(ctx, see)
+		return all, err
 	}
 	h, err := under.Hello(ctx)
 	if err != nil {
 		return nil, err
 	}
+	offers, err := o.offers(h)
+	if err != nil {
+		return nil, err
+	}
+	rows := 0
+	for _, f := range offers {
+		rows += len(f.cases.Rows)
+	}
+	o.plan(len(offers), rows)
+	for _, f := range offers {
+		j, done := o.Settled[f.cases.Facet.String()]
+		if done {
+			j.Facet, j.Declared = f.cases.Facet, j.Contract == f.can.Contract || j.Contract == o.Contract
+			j.settle(f.suite)
+			o.tick(len(f.cases.Rows))
+		} else if j, err = o.judgeFacet(ctx, f.suite, f.cases, under, f.can); err != nil {
+			return all, err
+		}
+		if err := see(j); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// offer is a facet that a candidate offers.
+type offer struct {
+	suite bench.Suite
+	cases bench.FacetCases
+	can   bench.Capability
+}
+
+// offers lists the facets that a candidate offers, in the order of the suites. It draws every case of their operators.
+func (o Options) offers(h bench.Hello) ([]offer, error) {
+	var out []offer
 	for _, s := range o.suites() {
 		for _, f := range s.Families {
-			if _, offered := h.Ops[f.Op]; !offered {
+			can, offered := h.Ops[f.Op]
+			if !offered {
 				continue
 			}
 			facets, err := s.Facets(f)
 			if err != nil {
-				return all, err
+				return nil, err
 			}
 			for _, fc := range facets {
-				if !bench.Offers(h, fc.Facet) {
-					continue
-				}
-				j, done := o.Settled[fc.Facet.String()]
-				if done {
-					j.Facet, j.Declared = fc.Facet, j.Contract == h.Ops[f.Op].Contract || j.Contract == o.Contract
-					j.settle(s)
-					o.tick(len(fc.Rows))
-				} else if j, err = o.judgeFacet(ctx, s, fc, under, h.Ops[f.Op]); err != nil {
-					return all, err
-				}
-				if err := see(j); err != nil {
-					return all, err
+				if bench.Offers(h, fc.Facet) {
+					out = append(out, offer{s, fc, can})
 				}
 			}
 		}
 	}
-	return all, nil
+	return out, nil
 }
 
 // Check returns a sentence for options that make no sense.
@@ -99,36 +121,6 @@ func (o Options) Check() error {
 		strings.Join(slices.Compact(known), ", "))
 }
 
-// Plan counts the rows that a candidate's facets have, for a progress bar.
-func Plan(h bench.Hello, under bench.Candidate, o Options) (int, error) {
-	n := 0
-	for _, s := range o.suites() {
-		for _, f := range s.Families {
-			if _, offered := h.Ops[f.Op]; under != nil && !offered {
-				continue
-			}
-			if under == nil {
-				for _, c := range s.Cases() {
-					if c.Family.Op == f.Op && o.keeps(c.ID) {
-						n++
-					}
-				}
-				continue
-			}
-			facets, err := s.Facets(f)
-			if err != nil {
-				return n, err
-			}
-			for _, fc := range facets {
-				if bench.Offers(h, fc.Facet) {
-					n += len(fc.Rows)
-				}
-			}
-		}
-	}
-	return n, nil
-}
-
 func (o Options) suites() []bench.Suite {
 	if o.Suites == nil {
 		return Suites()
@@ -138,36 +130,57 @@ func (o Options) suites() []bench.Suite {
 
 func (o Options) keeps(id string) bool { return (o.Keep == nil || o.Keep(id)) && o.Shard.Has(id) }
 
+func (o Options) plan(facets, rows int) {
+	if o.Planned != nil {
+		o.Planned(facets, rows)
+	}
+}
+
 func (o Options) tick(n int) {
 	if o.Progress != nil {
 		o.Progress(n)
 	}
 }
 
-// builtIn judges a suite's own candidates, each by the cases of the contract that it follows to the letter: one Judged
-// an operator and contract.
-func (o Options) builtIn(ctx context.Context, s bench.Suite, see func(Judged) error) error {
-	for _, f := range s.Families {
-		for _, contract := range f.Contracts {
-			j := Judged{Facet: bench.Facet{Op: f.Op}, Contract: contract.Name, State: Equivalent}
-			for _, c := range s.Cases() {
-				if c.Family.Op != f.Op || c.Contract.Name != contract.Name || !o.keeps(c.ID) {
-					continue
+// builtIn judges the suites' own candidates, each by the cases of the contract that it follows to the letter: one
+// Judged an operator and contract.
+func (o Options) builtIn(ctx context.Context, see func(Judged) error) error {
+	type part struct {
+		suite bench.Suite
+		j     Judged
+		cases []bench.Case
+	}
+	var parts []part
+	rows := 0
+	for _, s := range o.suites() {
+		all := s.Cases()
+		for _, f := range s.Families {
+			for _, contract := range f.Contracts {
+				p := part{suite: s, j: Judged{Facet: bench.Facet{Op: f.Op}, Contract: contract.Name, State: Equivalent}}
+				for _, c := range all {
+					if c.Family.Op == f.Op && c.Contract.Name == contract.Name && o.keeps(c.ID) {
+						p.cases = append(p.cases, c)
+					}
 				}
-				row, err := o.One(ctx, s, c, nil)
-				if err != nil {
-					return err
+				if rows += len(p.cases); len(p.cases) > 0 {
+					parts = append(parts, p)
 				}
-				o.tick(1)
-				j.Rows = append(j.Rows, row)
 			}
-			if len(j.Rows) == 0 {
-				continue
-			}
-			j.settle(s)
-			if err := see(j); err != nil {
+		}
+	}
+	o.plan(len(parts), rows)
+	for _, p := range parts {
+		for _, c := range p.cases {
+			row, err := o.One(ctx, p.suite, c, nil)
+			if err != nil {
 				return err
 			}
+			o.tick(1)
+			p.j.Rows = append(p.j.Rows, row)
+		}
+		p.j.settle(p.suite)
+		if err := see(p.j); err != nil {
+			return err
 		}
 	}
 	return nil
