@@ -11,7 +11,7 @@ def sigmoid(z):
 
 def mixes(x, fn, norm_eps, operator):
     """[T, n, C], [M, nC] -> [T, M]"""
-    streams, x, fn = x.shape[1], f32(x).reshape(len(x), -1), f32(fn)
+    streams, x, fn = x.shape[1], f32(x).reshape(len(x), fn.shape[1]), f32(fn)
     step = 1024 if x.shape[1] >= 1024 else 64
     kind = np.float64 if variant(operator) == "float64" else np.float32
     dot, square = np.zeros((len(x), len(fn)), kind), np.zeros((len(x), 1), kind)

@@ -9,7 +9,7 @@ def lanes(x):
     d = x.shape[-1]
     wide = np.zeros(x.shape[:-1] + (-(-d // 32) * 32,), np.float32)
     wide[..., :d] = x
-    part = wide.reshape(x.shape[:-1] + (-1, 32)).sum(-2, dtype=np.float32)
+    part = wide.reshape(x.shape[:-1] + (-(-d // 32), 32)).sum(-2, dtype=np.float32)
     while part.shape[-1] > 1:
         half = part.shape[-1] // 2
         part = part[..., :half] + part[..., half:]
