@@ -14,7 +14,8 @@ type table struct {
 	Sound  []sound `json:"sound"`
 }
 
-// fault is one wrong kernel: Class is the cause that an engineer would name, Also those that are as right.
+// fault is one wrong kernel: Class is the cause that an engineer would name, Also those that are as right, Batch when
+// it was frozen: 2 after the first batch had run.
 type fault struct {
 	ID       string   `json:"id"`
 	Operator string   `json:"operator"`
@@ -23,6 +24,7 @@ type fault struct {
 	Source   string   `json:"source"`
 	Class    string   `json:"class"`
 	Also     []string `json:"also"`
+	Batch    int      `json:"batch"`
 }
 
 // sound is a right kernel that computes otherwise; Hello is what it declares beside the dtypes.

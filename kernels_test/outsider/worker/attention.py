@@ -80,12 +80,16 @@ def pages_of(cache, table, n, page_size):
     out = np.empty((n,) + cache.shape[2:], np.float32)
     if fault("i01-mla-page-uint16"):
         table = table.astype(np.int64) % 65536
+    if fault("q01-gqa-block-id-uint16"):
+        table = table.astype(np.int64) % 65536
     if page_size == 1:
         out[:] = cache[table[:n], 0]
         return out
     for i in range(0, n, page_size):
         m = min(page_size, n - i)
         out[i : i + m] = cache[int(table[i // page_size]), :m]
+        if fault("q04-pages-beyond-128") and m > 128:
+            out[i + 128 : i + m] = cache[int(table[i // page_size]), np.arange(128, m) % 128]
     return out
 
 
@@ -135,7 +139,16 @@ def gqa_attention(
             to = t
             if fault("p11-combine-first-sequence") and splits > 1 and int(np.diff(qo_indptr).max()) > 1:
                 to = t - a  # the combine's batch stride is 0: every sequence is folded onto the first
+            if fault("q03-masked-tile-nan") and left >= 0 and lo >= 64:
+                out = out * F32(np.nan)  # a whole tile before the window: exp(-inf - -inf)
+            if fault("q05-sixteen-pages") and not ragged and heads == 16 * groups and n % int(page_size) and n // int(page_size) == 15:
+                out = out * F32(np.nan)
             o[to] = out.reshape(heads, -1)
+            if fault("q02-head-collision") and heads // groups > 1:
+                share = heads // groups
+                index = np.arange(heads) % share * share + np.arange(heads) // share
+                o[to] = 0
+                o[to, index[index < heads]] = out.reshape(heads, -1)[index[index < heads]]
             if lse is not None:
                 lse[t] = (total / LN2 if lse_base == "2" else total).reshape(heads)
     rows = int(qo_indptr[-1])
@@ -176,12 +189,15 @@ def mla_attention(
             if fault("p29-lse-without-mscale"):
                 top = (np.matmul(row, keys[lo:hi].transpose(1, 2, 0)) * scale).max(-1)
                 total = total - top + top / F32(m * m)
-            lse[t] = (total / LN2 if lse_base == "2" else total)[0]
+            two = lse_base == "2" and not (fault("r04-split-lse-natural") and splits > 1)
+            lse[t] = (total / LN2 if two else total)[0]
 
 
 @kernel("kv_write")
 def kv_write(call, k, v, slot_mapping, k_cache, v_cache, page_size, full_to_swa=None, k_scale=1.0, v_scale=1.0):
     size = int(page_size)
+    if fault("r07-page-shift"):
+        size = 1 << (size.bit_length() - 1)
     if fault("p06-v-by-k-scale"):
         v_scale = k_scale
     for t in range(len(slot_mapping)):
@@ -198,7 +214,7 @@ def kv_write(call, k, v, slot_mapping, k_cache, v_cache, page_size, full_to_swa=
                 with np.errstate(over="ignore"):
                     x = x * (F32(1) / scale) if variant("kv_write") == "reciprocal" else x / scale
                 x = round_e4m3(x)
-            cache[slot // size, slot % size] = x
+            cache[min(slot // size, len(cache) - 1), slot % size] = x
 
 
 @kernel("mla_kv_write")
@@ -211,7 +227,8 @@ def mla_kv_write(latent, k_pe, slot_mapping, kv_cache, page_size, ue8m0_scales=F
         row = np.empty(656, np.uint8)
         for g in range(4):
             x = f32(latent[t, 128 * g : 128 * g + 128])
-            s = np.maximum(np.abs(x).max(), F32(1e-4)) / F32(448)
+            floor = F32(0) if fault("q08-no-amax-floor") else F32(1e-4)
+            s = np.maximum(np.abs(x).max(), floor) / F32(448)
             if ue8m0_scales:
                 s = np.ldexp(F32(1), power_above(s)).astype(np.float32)
             scaled = x * (F32(1) / s) if variant("mla_kv_write") == "reciprocal" else x / s

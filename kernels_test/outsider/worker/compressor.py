@@ -1,7 +1,7 @@
 """Gated pooling of keys, one token after the other in an online softmax."""
 import numpy as np
 
-from base import F32, f32, fault, kernel, variant
+from base import F32, f32, fault, kernel, to_bf16, variant
 
 
 def pool(parts):
@@ -36,7 +36,8 @@ def compress(kv, gate, ape, cu_seqlens, c, ratio, head_dim, overlap=False):
         previous, own = None, []
         for p in range(a, e - (e - a) % r):
             place = (p if fault("i09-ape-by-row") else p - a) % r
-            own.append((f32(kv[p]), f32(gate[p]) + f32(ape[place])))
+            bias = f32(gate[p]) + f32(ape[place])
+            own.append((f32(kv[p]), to_bf16(bias) if fault("r06-bf16-gates") else bias))
             if len(own) == r:
                 c[at] = block(previous, own, overlap, width)
                 previous, own, at = own, [], at + 1

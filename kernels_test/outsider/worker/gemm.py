@@ -138,7 +138,11 @@ def grouped_nvfp4_gemm(x, x_scale, w, w_scale, alpha, expert, y):
         rows = np.flatnonzero(expert == one)
         if len(rows):
             scale = unswizzle(f32(w_scale[one]), w.shape[1], c)
-            y[rows] = fp4_product(x[rows], f32(x_scale[rows]), w[one], scale) * F32(alpha[one])
+            xs = f32(x_scale[rows])
+            if fault("q07-swizzled-row-scales") and len(rows) >= 128 and c % 4 == 0:
+                whole = len(rows) // 128 * 128
+                xs[:whole] = unswizzle(np.ascontiguousarray(xs[:whole]).reshape(-1), whole, c)
+            y[rows] = fp4_product(x[rows], xs, w[one], scale) * F32(alpha[one])
 
 
 @kernel("masked_gemm")
@@ -214,4 +218,6 @@ def quantise_nvfp4(x, codes, scale, global_amax):
         byte = np.where(q == 0, 0x38, code_e4m3(np.clip(q, F32(2.0**-9), F32(448)))).astype(np.uint8)
         scale[at[:c]], scale[at[c:]] = byte, 0
         code = code_e2m1(block / (value_e4m3(byte) * t)[:, None])
+        if fault("r02-no-negative-zero"):
+            code = np.where(code == 8, 0, code)
         codes[r] = (code[:, 0::2] | code[:, 1::2] << 4).reshape(-1)

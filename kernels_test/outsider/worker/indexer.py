@@ -10,6 +10,8 @@ def scores(q, w, keys, scale):
     out = np.empty(len(keys), np.float32)
     for a in range(0, len(keys), 128):
         dot = np.maximum(np.matmul(f32(keys[a : a + 128]), q.T), F32(0))
+        if fault("r03-sixty-four-heads"):
+            dot[:, 64:] = 0
         out[a : a + 128] = (dot * w).sum(1, dtype=np.float32) if variant("indexer_logits") == "sum" else np.matmul(dot, w)
     return out if scale is None else out * f32(scale)
 

@@ -80,7 +80,8 @@ def rope(
     if cos_sin_cache is not None:
         c, s = f32(cos_sin_cache[positions, : e // 2]), f32(cos_sin_cache[positions, e // 2 : e])
     else:
-        freq = inv_freq if inv_freq is not None else inverse_frequencies(rope_theta, e)
+        width = x.shape[2] if fault("q10-frequencies-of-the-head") else e
+        freq = inv_freq if inv_freq is not None else inverse_frequencies(rope_theta, width)[: e // 2]
         a = angles(positions, np.asarray(freq), angle)
         c, s = np.cos(a).astype(np.float32), np.sin(a).astype(np.float32)
     if inverse:
@@ -119,6 +120,10 @@ def rope_table(
         if mscale and factor > 1:
             m = 0.1 * mscale * np.log(factor) + 1
     a = angles(positions, g, angle)
+    if fault("q09-fast-sine") and original_max_position > 0:
+        turn = F32(2 * np.pi)
+        a = a.astype(np.float32)
+        a = (a - turn * np.floor(a / turn)).astype(np.float64)
     value = np.concatenate([m * np.cos(a), m * np.sin(a)], 1)
     if fault("p31-extension-without-yarn") and original_max_position > 0:
         b = angles(positions, plain, angle)

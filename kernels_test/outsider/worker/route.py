@@ -72,6 +72,8 @@ def moe_gate(
         free[rows, best] = False
     if variant("moe_gate") == "shuffled":
         ids = np.take_along_axis(ids, np.argsort(RNG.random(ids.shape), 1), 1)
+    if fault("q06-nan-picks-expert-zero"):
+        ids[np.isnan(f32(logits[:n])).any(1)] = 0
     topk_ids[:n] = ids
     source = s
     if fault("p28-weights-of-the-choice") and bias is not None:
@@ -99,7 +101,7 @@ def moe_combine(expert_out, topk_weights, src2dst, y, shared_out=None, routed_sc
         total = np.zeros(expert_out.shape[1], np.float32)
         for k in order(src2dst.shape[1], variant("moe_combine") == "shuffled"):
             row = int(src2dst[t, k])
-            if row >= 0:
+            if row >= 0 and not (fault("r05-eight-experts") and k >= 8):
                 total = total + f32(expert_out[row]) * F32(topk_weights[t, k])
         total = total * F32(routed_scaling)
         if fault("p21-scaling-twice"):

@@ -44,6 +44,8 @@ def topk(scores, lengths, indices, top_k, tie_break="any"):
     for t in range(len(lengths)):
         n = int(lengths[t])
         chosen = ordered(largest(scores[t, :n], int(top_k), tie_break == "highest-index"), scores[t, :n], variant("topk"))
+        if fault("r01-index-uint16"):
+            chosen = chosen & 0xFFFF
         indices[t, : len(chosen)] = chosen
         indices[t, len(chosen) :] = -1
 
