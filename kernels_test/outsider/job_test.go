@@ -32,7 +32,8 @@ var (
 	gap    = regexp.MustCompile(`  +`)
 )
 
-// read makes an outcome of what the job printed: the cause is the last column of the first facet whose verdict is fault.
+// read makes an outcome of what the job printed: the cause is the last column of the first facet whose verdict is
+// fault.
 func read(name string, code int, printed string) outcome {
 	out := outcome{Name: name, Code: code}
 	for line := range strings.Lines(printed) {
@@ -92,7 +93,7 @@ func (r runner) job(name, python, args string) outcome {
 		}
 	}
 	cmd.Env = append(cmd.Env, "PYTHONDONTWRITEBYTECODE=1", "ASSAY_ARTIFACTS="+r.t.TempDir(),
-		fmt.Sprintf("ASSAY_CANDIDATE=%s %s %s", python, filepath.Join("kernels_test", "outsider", "worker", "worker.py"), args))
+		fmt.Sprintf("ASSAY_CANDIDATE=%s kernels_test/outsider/worker/worker.py %s", python, args))
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

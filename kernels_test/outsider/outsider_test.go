@@ -12,9 +12,10 @@ import (
 )
 
 // Jobs are recorded one by one: a run that is started again with the same file judges what is in it.
-var record = flag.String("outsider.record", "", "file of outcomes, one a line, which a run reads first and adds to")
+var record = flag.String("outsider.record", "", "file of outcomes, one a line, read first and added to")
 
-// The bar of issue 11: 23 of 25 public faults and 14 of 15 invented ones are stopped, the first cause is right for 80 %.
+// The bar of issue 11: 23 of 25 public faults and 14 of 15 invented ones are stopped, the first cause is right for
+// 80 %.
 const (
 	wantPublic   = 23.0 / 25
 	wantInvented = 14.0 / 15
