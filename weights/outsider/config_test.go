@@ -78,7 +78,7 @@ func (b *build) describe(a *arch, d *dims) {
 	if a.mla != nil {
 		delete(b.fields, "kv")
 	}
-	if a.moe != nil && a.moe.firstDense == 0 && a.moe.shared == "" {
+	if a.moe != nil && a.moe.firstDense == 0 && a.moe.fields[1] != "intermediate_size" {
 		delete(b.fields, "inter") // nothing has this size
 	}
 	b.fields["tied"] = "tie_word_embeddings"

@@ -65,7 +65,9 @@ func one(value func(dtype string) (float64, bool)) func(*folder, *rand.Rand, *we
 }
 
 // wide is whether a dtype holds the inverse of a usual scale.
-func wide(v floats) bool { return v.dtype == "F32" || v.dtype == "BF16" || v.dtype == "U8" || v.dtype == "F8_E8M0" }
+func wide(v floats) bool {
+	return v.dtype == "F32" || v.dtype == "BF16" || v.dtype == "U8" || v.dtype == "F8_E8M0"
+}
 
 var scaleDamages = []damage{
 	{kind: "scales-inverted", do: scales(false, func(f *folder, r *rand.Rand, w *weight, v floats) bool {

@@ -62,7 +62,7 @@ func stretch(r *rand.Rand, n int) (at, size int) {
 		least = max(256, n/100)
 	}
 	size = int(between(r, float64(least), float64(max(n/2, least+1)))) &^ 15
-	size = max(size, least+15&^15)
+	size = max(size, (least+15)&^15)
 	if size > n {
 		return 0, 0
 	}
