@@ -13,7 +13,8 @@ func (b *build) describe(a *arch, d *dims) {
 		"num_attention_heads": d.heads, "num_key_value_heads": d.kv, "vocab_size": d.vocab, "hidden_act": "silu",
 		"max_position_embeddings": 131072, "initializer_range": 0.02, "rms_norm_eps": 1e-6, "use_cache": true,
 		"rope_theta": pick(b.r, 10000.0, 500000.0, 1e6), "attention_dropout": 0.0,
-		"bos_token_id": bos, "eos_token_id": pick[any](b.r, eos, []any{eos, eos + 2}), "pad_token_id": pick[any](b.r, nil, eos+3),
+		"bos_token_id": bos, "eos_token_id": pick[any](b.r, eos, []any{eos, eos + 2}),
+		"pad_token_id": pick[any](b.r, nil, eos+3),
 	}
 	if a.mla == nil && (d.heads*d.head != d.hidden || b.r.IntN(2) == 0) {
 		c["head_dim"] = d.head
@@ -62,7 +63,8 @@ func (b *build) describe(a *arch, d *dims) {
 	top["architectures"] = []any{a.architecture}
 	top["tie_word_embeddings"] = a.tied
 	top["transformers_version"] = "4.57.1"
-	top[pick(b.r, "torch_dtype", "dtype")] = map[string]string{"BF16": "bfloat16", "F16": "float16", "F32": "float32"}[b.dtype]
+	torch := map[string]string{"BF16": "bfloat16", "F16": "float16", "F32": "float32"}
+	top[pick(b.r, "torch_dtype", "dtype")] = torch[b.dtype]
 	b.config = top
 	for fact, names := range map[string][]string{
 		"layers": {"num_hidden_layers"}, "hidden": {"hidden_size"}, "inter": {"intermediate_size"},

@@ -7,7 +7,7 @@ import (
 )
 
 // lie changes a number of config.json.
-func lie(fact string, g func(r *rand.Rand, v int) int, words ...string) func(*folder, *rand.Rand) ([]string, bool) {
+func lie(fact string, g func(v int) int, words ...string) func(*folder, *rand.Rand) ([]string, bool) {
 	return func(f *folder, r *rand.Rand) ([]string, bool) {
 		path, ok := f.fields[fact]
 		if !ok {
@@ -18,10 +18,14 @@ func lie(fact string, g func(r *rand.Rand, v int) int, words ...string) func(*fo
 		if !ok {
 			return nil, false
 		}
-		o[key] = g(r, v)
+		o[key] = g(v)
 		return append([]string{key}, words...), true
 	}
 }
+
+func double(v int) int { return 2 * v }
+
+func by(n int) func(v int) int { return func(v int) int { return v + n } }
 
 // quantisation is the declared scheme, wherever it stands.
 func (f *folder) quantisation() object {
@@ -50,29 +54,29 @@ func (f *folder) hf(change func(q object)) bool {
 }
 
 var configDamages = []damage{
-	{kind: "one-layer-more", do: lie("layers", func(_ *rand.Rand, v int) int { return v + 1 }, "layer")},
+	{kind: "one-layer-more", do: lie("layers", by(1), "layer")},
 	{kind: "one-layer-less", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		if _, ok := f.config["num_nextn_predict_layers"]; ok || has(f.pair, "nemotron") {
 			return nil, false
 		}
-		return lie("layers", func(_ *rand.Rand, v int) int { return v - 1 }, "layers.")(f, r)
+		return lie("layers", by(-1), "layers.")(f, r)
 	}},
 	{kind: "heads-doubled", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		if has(f.pair, "deepseek") || has(f.pair, "kimi") || has(f.pair, "glm5") {
-			return lie("heads", func(_ *rand.Rand, v int) int { return 2 * v }, "q_b_proj", "q_proj", "o_proj", "kv_b_proj")(f, r)
+			return lie("heads", double, "q_b_proj", "q_proj", "o_proj", "kv_b_proj")(f, r)
 		}
 		if _, ok := f.fields["head"]; !ok {
 			return nil, false
 		}
-		return lie("heads", func(_ *rand.Rand, v int) int { return 2 * v }, "q_proj", "o_proj", "qkv_proj")(f, r)
+		return lie("heads", double, "q_proj", "o_proj", "qkv_proj")(f, r)
 	}},
-	{kind: "kv-heads-wrong", do: lie("kv", func(_ *rand.Rand, v int) int { return 2 * v }, "k_proj", "v_proj", "qkv_proj")},
-	{kind: "experts-more", do: lie("experts", func(_ *rand.Rand, v int) int { return v + 4 }, "expert", "gate", "router")},
-	{kind: "experts-fewer", do: lie("experts", func(_ *rand.Rand, v int) int { return v - 2 }, "expert", "gate", "router")},
-	{kind: "hidden-size-wrong", do: lie("hidden", func(_ *rand.Rand, v int) int { return v + 64 })},
-	{kind: "intermediate-size-wrong", do: lie("inter", func(_ *rand.Rand, v int) int { return v + 128 }, "down_proj", "up_proj")},
-	{kind: "vocabulary-larger", do: lie("vocab", func(_ *rand.Rand, v int) int { return v + 64 }, "embed")},
-	{kind: "vocabulary-smaller", do: lie("vocab", func(_ *rand.Rand, v int) int { return v - 128 }, "embed")},
+	{kind: "kv-heads-wrong", do: lie("kv", double, "k_proj", "v_proj", "qkv_proj")},
+	{kind: "experts-more", do: lie("experts", by(4), "expert", "gate", "router")},
+	{kind: "experts-fewer", do: lie("experts", by(-2), "expert", "gate", "router")},
+	{kind: "hidden-size-wrong", do: lie("hidden", by(64))},
+	{kind: "intermediate-size-wrong", do: lie("inter", by(128), "down_proj", "up_proj")},
+	{kind: "vocabulary-larger", do: lie("vocab", by(64), "embed")},
+	{kind: "vocabulary-smaller", do: lie("vocab", by(-128), "embed")},
 	{kind: "special-id-out-of-range", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		o, key := f.field(f.fields["eos"])
 		o[key] = 1 << 20

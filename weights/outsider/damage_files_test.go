@@ -99,7 +99,8 @@ var fileDamages = []damage{
 	}},
 	{kind: "chat-template-unparsable", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		chat := pick(r,
-			"{% for m in messages %}{{ m['content'] }}", "{% if a %}{{ x }}{% endfor %}", "{{ messages[0] }", "{% for %}x{% endfor %}",
+			"{% for m in messages %}{{ m['content'] }}", "{% if a %}{{ x }}{% endfor %}", "{{ messages[0] }",
+			"{% for %}x{% endfor %}",
 			"{% elif x %}{{ y }}", "{{ 'open }}", "{%- if messages -%}{{ messages | tojson ) }}{%- endif -%}",
 		)
 		f.chat(chat)

@@ -8,7 +8,9 @@ import (
 func scaled(w *weight) bool { return body(w) && w.parts["scale"] != "" }
 
 // scales harms the scales of one drawn weight; all harms those of every one.
-func scales(all bool, harm func(f *folder, r *rand.Rand, w *weight, v floats) bool) func(*folder, *rand.Rand) ([]string, bool) {
+func scales(
+	all bool, harm func(f *folder, r *rand.Rand, w *weight, v floats) bool,
+) func(*folder, *rand.Rand) ([]string, bool) {
 	return func(f *folder, r *rand.Rand) ([]string, bool) {
 		w := f.any(r, scaled)
 		if w == nil {
@@ -83,7 +85,8 @@ var scaleDamages = []damage{
 		return v.dtype != "F8_E4M3" && v.dtype != "F16" && each(func(x float64) float64 { return x / 64 })(f, r, w, v)
 	})},
 	{kind: "all-exponents-doubled", do: scales(true, func(f *folder, r *rand.Rand, w *weight, v floats) bool {
-		return wide(v) && f.scheme != "bnb-int8" && f.scheme != "bnb-nf4" && each(func(x float64) float64 { return x * x })(f, r, w, v)
+		return wide(v) && f.scheme != "bnb-int8" && f.scheme != "bnb-nf4" &&
+			each(func(x float64) float64 { return x * x })(f, r, w, v)
 	})},
 	{kind: "scale-zero", do: scales(false, one(func(dtype string) (float64, bool) {
 		return 0, dtype != "U8" && dtype != "F8_E8M0"
@@ -219,7 +222,9 @@ var scaleDamages = []damage{
 		}
 		return w.words(), true
 	}},
-	{kind: "scales-shifted-by-a-block", original: true, do: scales(false, func(_ *folder, _ *rand.Rand, w *weight, v floats) bool {
+	{kind: "scales-shifted-by-a-block", original: true, do: scales(false, func(
+		_ *folder, _ *rand.Rand, _ *weight, v floats,
+	) bool {
 		if v.len() < 4 {
 			return false
 		}

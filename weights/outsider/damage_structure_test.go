@@ -142,13 +142,15 @@ var structureDamages = []damage{
 }
 
 func (f *folder) alikeShape(x, w *weight) bool {
-	return x.rows == w.rows && x.cols == w.cols && x.quantised == w.quantised && has(x.module, "shared") == has(w.module, "shared")
+	return x.rows == w.rows && x.cols == w.cols && x.quantised == w.quantised &&
+		has(x.module, "shared") == has(w.module, "shared")
 }
 
 // lonely is whether no other layer has such a tensor: then only the family's definition could miss it.
 func (f *folder) lonely(w *weight) bool {
 	return !slices.ContainsFunc(f.weights, func(x *weight) bool {
-		return x.layer != w.layer && x.layer >= 0 && x.role == w.role && lastOf(x.module) == lastOf(w.module) && x.slices == w.slices
+		return x.layer != w.layer && x.layer >= 0 && x.role == w.role && lastOf(x.module) == lastOf(w.module) &&
+			x.slices == w.slices
 	}) || has(f.pair, "nemotron")
 }
 

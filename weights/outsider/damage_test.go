@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// damage is one kind of harm. do harms a folder, with tensor, place and size drawn, and says which words a right finding
-// must hold one of; ok is false where the folder has nothing that the kind could harm.
+// damage is one kind of harm. do harms a folder, with tensor, place and size drawn, and says which words a right
+// finding must hold one of; ok is false where the folder has nothing that the kind could harm.
 type damage struct {
 	kind string
 	do   func(f *folder, r *rand.Rand) (words []string, ok bool)
@@ -229,8 +229,9 @@ var byteDamages = []damage{
 
 // alike is whether x could stand in w's place.
 func (f *folder) alike(x, w *weight) bool {
-	return x.role == w.role && x.rows == w.rows && x.cols == w.cols && x.quantised == w.quantised && x.slices == w.slices &&
-		(x.expert < 0) == (w.expert < 0) && body(x) && len(f.byName[x.codes()].data) == len(f.byName[w.codes()].data)
+	return x.role == w.role && x.rows == w.rows && x.cols == w.cols && x.quantised == w.quantised &&
+		x.slices == w.slices && (x.expert < 0) == (w.expert < 0) && body(x) &&
+		len(f.byName[x.codes()].data) == len(f.byName[w.codes()].data)
 }
 
 // over puts all of from's tensors in the place of w's.

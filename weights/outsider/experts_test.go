@@ -94,8 +94,8 @@ func (b *build) latent(a *arch, d *dims, l int, p string) {
 	}
 }
 
-// nextToken is the layer of multi-token prediction behind the last, as DeepSeek V3 stores it: with its own embedding and
-// head, which are copies of the model's.
+// nextToken is the layer of multi-token prediction behind the last, as DeepSeek V3 stores it: with an embedding and a
+// head of its own, which are copies of the model's.
 func (b *build) nextToken(a *arch, d *dims) {
 	p := fmt.Sprintf("%slayers.%d.", a.prefix, d.layers)
 	b.norm(a, p+"enorm", d.hidden, 0.5)

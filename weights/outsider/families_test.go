@@ -70,7 +70,9 @@ var families = map[string]func() *arch{
 	"qwen2": func() *arch {
 		return &arch{
 			architecture: "Qwen2ForCausalLM", modelType: "qwen2", square: true, qkvBias: true,
-			config: object{"use_sliding_window": false, "sliding_window": 131072, "max_window_layers": 3, "attention_bias": "@absent"},
+			config: object{
+				"use_sliding_window": false, "sliding_window": 131072, "max_window_layers": 3, "attention_bias": "@absent",
+			},
 		}
 	},
 	"qwen3": func() *arch {
@@ -91,12 +93,14 @@ var families = map[string]func() *arch{
 	},
 	"qwen3-next": func() *arch {
 		m := qwenMoE
-		m.shared, m.sharedGate, m.sharedSizeFields = "mlp.shared_expert", "mlp.shared_expert_gate", "shared_expert_intermediate_size"
+		m.shared, m.sharedGate = "mlp.shared_expert", "mlp.shared_expert_gate"
+		m.sharedSizeFields = "shared_expert_intermediate_size"
 		return &arch{
 			architecture: "Qwen3NextForCausalLM", modelType: "qwen3_next", centred: true, moe: &m, layer: deltaNet,
 			config: object{
 				"linear_conv_kernel_dim": 4, "linear_key_head_dim": 32, "linear_num_key_heads": 4, "linear_num_value_heads": 8,
-				"linear_value_head_dim": 32, "full_attention_interval": 3, "partial_rotary_factor": 0.25, "mlp_only_layers": []any{},
+				"linear_value_head_dim": 32, "full_attention_interval": 3, "partial_rotary_factor": 0.25,
+				"mlp_only_layers":     []any{},
 				"decoder_sparse_step": 1, "norm_topk_prob": true, "attention_bias": false,
 			},
 		}
@@ -105,7 +109,8 @@ var families = map[string]func() *arch{
 		return &arch{
 			architecture: "Gemma2ForCausalLM", modelType: "gemma2", tied: true, fourNorms: true, centred: true,
 			config: object{
-				"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 256, "sliding_window": 4096,
+				"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 256,
+				"sliding_window":    4096,
 				"hidden_activation": "gelu_pytorch_tanh", "cache_implementation": "hybrid",
 			},
 		}
@@ -115,7 +120,8 @@ var families = map[string]func() *arch{
 			architecture: "Gemma3ForConditionalGeneration", modelType: "gemma3", prefix: "language_model.model.", tied: true,
 			fourNorms: true, centred: true, qkNorm: "head", nested: "text_config", extra: tower("vision_tower."),
 			config: object{
-				"rope_local_base_freq": 10000.0, "rope_scaling": object{"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024,
+				"rope_local_base_freq": 10000.0, "rope_scaling": object{"factor": 8.0, "rope_type": "linear"},
+				"sliding_window":         1024,
 				"sliding_window_pattern": 6, "query_pre_attn_scalar": 168, "vision_config": object{
 					"hidden_size": 128, "intermediate_size": 320, "num_hidden_layers": 2, "num_attention_heads": 4, "patch_size": 14,
 				}, "image_token_id": 1000,
@@ -147,7 +153,8 @@ var families = map[string]func() *arch{
 				correction: "block_sparse_moe.e_score_correction_bias",
 				fields:     [3]string{"num_local_experts", "intermediate_size", "num_experts_per_tok"},
 			}, config: object{
-				"rotary_dim": 16, "scoring_func": "sigmoid", "use_routing_bias": true, "use_qk_norm": true, "qk_norm_type": "per_layer",
+				"rotary_dim": 16, "scoring_func": "sigmoid", "use_routing_bias": true, "use_qk_norm": true,
+				"qk_norm_type":   "per_layer",
 				"attn_type_list": []any{1, 1, 1}, "shared_intermediate_size": 0, "rope_theta": 5000000,
 			},
 		}
@@ -174,7 +181,9 @@ var families = map[string]func() *arch{
 				path: "feed_forward.experts", gate: "feed_forward.router", stacked: "llama4", shared: "feed_forward.shared_expert",
 				fields:           [3]string{"num_local_experts", "intermediate_size", "num_experts_per_tok"},
 				sharedSizeFields: "intermediate_size",
-			}, config: object{"interleave_moe_layer_step": 1, "use_qk_norm": true, "rope_scaling": nil, "attn_temperature_tuning": true},
+			}, config: object{
+				"interleave_moe_layer_step": 1, "use_qk_norm": true, "rope_scaling": nil, "attn_temperature_tuning": true,
+			},
 		}
 	},
 	"nemotron-h": func() *arch {
@@ -182,8 +191,9 @@ var families = map[string]func() *arch{
 			architecture: "NemotronHForCausalLM", modelType: "nemotron_h", prefix: "backbone.", embed: "backbone.embeddings",
 			final: "backbone.norm_f", layer: nemotron, config: object{
 				"hybrid_override_pattern": "M-M*-M-*-", "num_hidden_layers": 9, "mamba_num_heads": 8, "mamba_head_dim": 64,
-				"n_groups": 2, "ssm_state_size": 32, "conv_kernel": 4, "chunk_size": 256, "time_step_limit": []any{0.0, "@Infinity"},
-				"mlp_hidden_act": "relu2", "layer_norm_epsilon": 1e-5, "attention_bias": false, "use_conv_bias": true,
+				"n_groups": 2, "ssm_state_size": 32, "conv_kernel": 4, "chunk_size": 256,
+				"time_step_limit": []any{0.0, "@Infinity"},
+				"mlp_hidden_act":  "relu2", "layer_norm_epsilon": 1e-5, "attention_bias": false, "use_conv_bias": true,
 				"rope_theta": "@absent", "rms_norm_eps": "@absent",
 			},
 		}
@@ -196,8 +206,9 @@ var families = map[string]func() *arch{
 				sharedSizeFields: "moe_shared_expert_intermediate_size",
 			}, config: object{
 				"hybrid_override_pattern": "MEM*EME", "num_hidden_layers": 7, "mamba_num_heads": 8, "mamba_head_dim": 64,
-				"n_groups": 2, "ssm_state_size": 32, "conv_kernel": 4, "chunk_size": 128, "time_step_limit": []any{0.0, "@Infinity"},
-				"mlp_hidden_act": "relu2", "layer_norm_epsilon": 1e-5, "attention_bias": false, "use_conv_bias": true,
+				"n_groups": 2, "ssm_state_size": 32, "conv_kernel": 4, "chunk_size": 128,
+				"time_step_limit": []any{0.0, "@Infinity"},
+				"mlp_hidden_act":  "relu2", "layer_norm_epsilon": 1e-5, "attention_bias": false, "use_conv_bias": true,
 				"n_shared_experts": 1, "rms_norm_eps": "@absent", "routed_scaling_factor": 2.5, "norm_topk_prob": true,
 			},
 		}
@@ -206,7 +217,9 @@ var families = map[string]func() *arch{
 		a := deepseek("DeepseekV2ForCausalLM", "deepseek_v2")
 		a.mla = &mla{kv: 128, nope: 32, rope: 32, value: 32}
 		a.moe.correction = ""
-		a.config = with(deepseekConfig, object{"scoring_func": "softmax", "topk_method": "greedy", "n_group": 1, "topk_group": 1})
+		a.config = with(deepseekConfig, object{
+			"scoring_func": "softmax", "topk_method": "greedy", "n_group": 1, "topk_group": 1,
+		})
 		return a
 	},
 	"deepseek-v3": func() *arch {
@@ -245,8 +258,10 @@ var families = map[string]func() *arch{
 		return &arch{
 			architecture: "Qwen2_5_VLForConditionalGeneration", modelType: "qwen2_5_vl", square: true, qkvBias: true,
 			extra: tower("visual."), config: object{
-				"vision_config": object{"hidden_size": 128, "depth": 2, "num_heads": 4, "intermediate_size": 320, "out_hidden_size": 256},
-				"rope_scaling":  object{"type": "mrope", "mrope_section": []any{4, 6, 6}}, "attention_bias": "@absent",
+				"vision_config": object{
+					"hidden_size": 128, "depth": 2, "num_heads": 4, "intermediate_size": 320, "out_hidden_size": 256,
+				},
+				"rope_scaling": object{"type": "mrope", "mrope_section": []any{4, 6, 6}}, "attention_bias": "@absent",
 				"image_token_id": 1000, "vision_start_token_id": 999,
 			},
 		}
@@ -260,8 +275,8 @@ var families = map[string]func() *arch{
 	},
 	"starcoder2": func() *arch {
 		return &arch{
-			architecture: "Starcoder2ForCausalLM", modelType: "starcoder2", qkvBias: true, oBias: true, mlpBias: true, normBias: true,
-			plainMLP: [2]string{"c_fc", "c_proj"}, tied: true,
+			architecture: "Starcoder2ForCausalLM", modelType: "starcoder2", qkvBias: true, oBias: true, mlpBias: true,
+			normBias: true, plainMLP: [2]string{"c_fc", "c_proj"}, tied: true,
 			config: object{"use_bias": true, "norm_epsilon": 1e-5, "norm_type": "layer_norm", "sliding_window": 4096},
 		}
 	},

@@ -86,5 +86,5 @@ func TestDamagesApply(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, sure, 30)
 	assert.GreaterOrEqual(t, len(pairs()), 30)
-	t.Logf("%d pairs, %d kinds of damage, %d of them only against the original", len(pairs()), len(damages()), len(damages())-sure)
+	t.Logf("%d pairs, %d kinds of damage, and %d that need the original", len(pairs()), sure, len(damages())-sure)
 }

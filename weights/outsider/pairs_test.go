@@ -19,8 +19,8 @@ func pairs() []pair {
 		schemes []string
 	}{
 		{"llama", []string{
-			"bf16", "fp32", "ct-fp8-channel", "ct-fp8-tensor", "ct-int8", "ct-w4a16", "ct-w8a16", "gptq", "awq", "bnb-nf4-double",
-			"modelopt-fp8", "modelopt-nvfp4", "quark-fp8", "torchao-int8", "autofp8", "ct-nvfp4",
+			"bf16", "fp32", "ct-fp8-channel", "ct-fp8-tensor", "ct-int8", "ct-w4a16", "ct-w8a16", "gptq", "awq",
+			"bnb-nf4-double", "modelopt-fp8", "modelopt-nvfp4", "quark-fp8", "torchao-int8", "autofp8", "ct-nvfp4",
 		}},
 		{"llama-tied", []string{"fp16", "mlx-4bit", "bnb-int8", "ct-mxfp4"}},
 		{"mistral", []string{"bf16", "gptq-8bit", "ct-w4a16-actorder", "torchao-fp8"}},
@@ -56,7 +56,7 @@ func pairs() []pair {
 		}
 	}
 	return append(out,
-		pair{"bf16", "llama", "2:4"}, pair{"bf16", "llama", "half"}, pair{"ct-int8", "llama", "2:4"}, pair{"ct-w4a16", "llama", "2:4"},
-		pair{"gptq", "llama", "half"}, pair{"fp8-block-bf16", "qwen3", "half"},
+		pair{"bf16", "llama", "2:4"}, pair{"bf16", "llama", "half"}, pair{"ct-int8", "llama", "2:4"},
+		pair{"ct-w4a16", "llama", "2:4"}, pair{"gptq", "llama", "half"}, pair{"fp8-block-bf16", "qwen3", "half"},
 	)
 }

@@ -11,7 +11,8 @@ import (
 // publish adds what else stands in published folders: files of other tools, buffers that old versions saved, a copy in
 // another library's spelling, a tied head that was saved all the same, links of a hub cache.
 func (b *build) publish(a *arch) {
-	b.files["README.md"], b.files[".gitattributes"] = []byte("---\nlicense: mit\n---\n# Model\n"), []byte("*.safetensors filter=lfs\n")
+	b.files["README.md"] = []byte("---\nlicense: mit\n---\n# Model\n")
+	b.files[".gitattributes"] = []byte("*.safetensors filter=lfs\n")
 	r := b.r
 	b.hub = r.IntN(6) == 0
 	if !strings.HasPrefix(b.s.name, "mlx") && !strings.HasPrefix(b.s.name, "torchao") && r.IntN(6) == 0 {
@@ -31,7 +32,8 @@ func (b *build) publish(a *arch) {
 			"model.embed_tokens", "tok_embeddings", "model.layers", "layers", "self_attn.q_proj", "attention.wq",
 			"self_attn.k_proj", "attention.wk", "self_attn.v_proj", "attention.wv", "self_attn.o_proj", "attention.wo",
 			"mlp.gate_proj", "feed_forward.w1", "mlp.down_proj", "feed_forward.w2", "mlp.up_proj", "feed_forward.w3",
-			"post_attention_layernorm", "ffn_norm", "input_layernorm", "attention_norm", "model.norm", "norm", "lm_head", "output",
+			"post_attention_layernorm", "ffn_norm", "input_layernorm", "attention_norm", "model.norm", "norm",
+			"lm_head", "output",
 		)
 		var ts []*tensor
 		for _, t := range b.tensors {
@@ -52,7 +54,8 @@ func (f *folder) put(base string) (string, error) {
 	if err := f.write(dir); err != nil || !f.hub {
 		return dir, err
 	}
-	snapshot, blobs := filepath.Join(base, "models--a--b", "snapshots", "0123abcd"), filepath.Join(base, "models--a--b", "blobs")
+	cache := filepath.Join(base, "models--a--b")
+	snapshot, blobs := filepath.Join(cache, "snapshots", "0123abcd"), filepath.Join(cache, "blobs")
 	for _, d := range []string{snapshot, blobs} {
 		if err := os.MkdirAll(d, 0o750); err != nil {
 			return "", err

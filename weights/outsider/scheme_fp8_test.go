@@ -7,7 +7,10 @@ import (
 
 var fp8Schemes = []scheme{
 	// DeepSeek V3 and R1, Kimi K2: fp32 scales, no list of what is left out
-	{name: "fp8-block", covers: withMTP, ragged: true, encode: fp8Block("F32", ".weight_scale_inv", false), finish: blocks(nil)},
+	{
+		name: "fp8-block", covers: withMTP, ragged: true, encode: fp8Block("F32", ".weight_scale_inv", false),
+		finish: blocks(nil),
+	},
 	// Qwen3-FP8: BF16 scales and a full list
 	{
 		name: "fp8-block-bf16", ragged: true, encode: fp8Block("BF16", ".weight_scale_inv", false),
@@ -86,7 +89,9 @@ var fp8Schemes = []scheme{
 				"_data": object{
 					"activation_dtype": object{"_data": "float8_e4m3fn", "_type": "torch.dtype"},
 					"weight_dtype":     object{"_data": "float8_e4m3fn", "_type": "torch.dtype"},
-					"granularity":      []any{object{"_data": object{}, "_type": "PerRow"}, object{"_data": object{}, "_type": "PerRow"}},
+					"granularity": []any{
+						object{"_data": object{}, "_type": "PerRow"}, object{"_data": object{}, "_type": "PerRow"},
+					},
 				},
 			})
 		},

@@ -8,8 +8,14 @@ var packedSchemes = []scheme{
 	{name: "ct-w4a16-actorder", encode: packed(4, 128, true, true), finish: packedConfig(4, 128, true, "group")},
 	{name: "ct-w8a16", encode: packed(8, 128, true, false), finish: packedConfig(8, 128, true, nil)},
 	// Kimi K2 Thinking: experts only, groups of 32
-	{name: "ct-w4a16-experts", covers: expertsOnly, encode: packed(4, 32, true, false), finish: packedConfig(4, 32, true, nil)},
-	{name: "gptq", dtype: "F16", encode: gptq(4, 128, true, false, false), finish: gptqConfig(4, 128, true, false, "gptq")},
+	{
+		name: "ct-w4a16-experts", covers: expertsOnly, encode: packed(4, 32, true, false),
+		finish: packedConfig(4, 32, true, nil),
+	},
+	{
+		name: "gptq", dtype: "F16", encode: gptq(4, 128, true, false, false),
+		finish: gptqConfig(4, 128, true, false, "gptq"),
+	},
 	{name: "gptq-asym", encode: gptq(4, 128, false, false, false), finish: gptqConfig(4, 128, false, false, "gptq")},
 	{name: "gptq-actorder", encode: gptq(4, 128, true, true, false), finish: gptqConfig(4, 128, true, true, "gptq")},
 	{name: "gptq-8bit", encode: gptq(8, 64, true, false, false), finish: gptqConfig(8, 64, true, false, "")},
@@ -49,8 +55,8 @@ func (b *build) substrings() []any {
 	return out
 }
 
-// packed is compressed-tensors' pack-quantized: codes with an offset of half the range, eight (four) to a word along the
-// row; zero points packed down the rows.
+// packed is compressed-tensors' pack-quantized: codes with an offset of half the range, eight (four) to a word along
+// the row; zero points packed down the rows.
 func packed(bits, g int, sym, order bool) func(b *build, w *weight, m []float32) {
 	return func(b *build, w *weight, m []float32) {
 		var perm []int
@@ -114,7 +120,8 @@ func groupIndex(perm []int, g int) []byte {
 	return out
 }
 
-// gptq stores [in, out]: codes eight to a word down the inputs, zero points across the outputs and, before v2, less one.
+// gptq stores [in, out]: codes eight to a word down the inputs, zero points across the outputs and, before v2, less
+// one.
 func gptq(bits, g int, sym, order, v2 bool) func(b *build, w *weight, m []float32) {
 	return func(b *build, w *weight, m []float32) {
 		perm := make([]int, w.cols)

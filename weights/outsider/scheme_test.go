@@ -163,7 +163,8 @@ func (b *build) kinds() (last, tower, rest []string) {
 			}
 			continue
 		}
-		if slices.ContainsFunc(b.weights, func(w *weight) bool { return w.quantised && lastOf(w.module) == l }) || l == "lm_head" {
+		clash := func(w *weight) bool { return w.quantised && lastOf(w.module) == l }
+		if l == "lm_head" || slices.ContainsFunc(b.weights, clash) {
 			rest = append(rest, n)
 		} else if !slices.Contains(last, l) {
 			last = append(last, l)

@@ -10,8 +10,8 @@ import (
 // templates are chat templates with what published ones use of Jinja: namespaces, macros, filters, tests, slices, loop
 // variables, whitespace control, braces in strings, comments, and Hugging Face's own tags.
 var templates = []string{
-	"{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +
-		"{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
+	"{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' " +
+		"+ '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
 	`{{- bos_token }}
 {%- if custom_tools is defined %}{%- set tools = custom_tools %}{%- endif %}
 {%- if not date_string is defined %}
@@ -24,7 +24,8 @@ var templates = []string{
 {%- else %}{%- set system_message = "" %}{%- endif %}
 {%- for message in messages %}
     {%- if not (message.role == 'ipython' or message.role == 'tool' or 'tool_calls' in message) %}
-        {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim + '<|eot_id|>' }}
+        {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n'+ message['content'] | trim
+            + '<|eot_id|>' }}
     {%- elif 'tool_calls' in message %}
         {%- if not message.tool_calls|length == 1 %}{{- raise_exception("one call at a time") }}{%- endif %}
         {%- set tool_call = message.tool_calls[0].function %}
@@ -61,9 +62,11 @@ var templates = []string{
 {%- endif %}`,
 	`{%- set loop_messages = messages | selectattr("role", "ne", "system") | list -%}
 {%- for message in loop_messages -%}
-{%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) -%}{{ raise_exception("roles must alternate") }}{%- endif -%}
+{%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) -%}{{ raise_exception("roles must alternate") }}
+{%- endif -%}
 {%- if message['role'] == 'assistant' -%}{% generation %}{{ message['content'] + eos_token }}{% endgeneration %}
-{%- else -%}{{ "[INST] " + message["content"] + " [/INST]" }}{%- if loop.index > 64 %}{% break %}{% endif -%}{%- endif -%}
+{%- else -%}{{ "[INST] " + message["content"] + " [/INST]" }}{%- if loop.index > 64 %}{% break %}{% endif -%}
+{%- endif -%}
 {%- endfor -%}`,
 	`{%- for message in messages -%}
 {%- if message.content is iterable and message.content is not string -%}
@@ -89,7 +92,9 @@ func (b *build) speak(style string, n int) (bos, eos int) {
 	}
 	decoder, added := object{}, []any{}
 	for i := first; i < n; i++ {
-		o := object{"content": token(i), "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": true}
+		o := object{
+			"content": token(i), "lstrip": false, "normalized": false, "rstrip": false, "single_word": false, "special": true,
+		}
 		decoder[fmt.Sprint(i)] = o
 		a := deep(o).(object)
 		a["id"] = i
@@ -97,7 +102,9 @@ func (b *build) speak(style string, n int) (bos, eos int) {
 	}
 	var chat any = pick(b.r, templates...)
 	if b.r.IntN(6) == 0 {
-		chat = []any{object{"name": "default", "template": templates[0]}, object{"name": "tool_use", "template": templates[2]}}
+		chat = []any{
+			object{"name": "default", "template": templates[0]}, object{"name": "tool_use", "template": templates[2]},
+		}
 	}
 	config := object{
 		"add_bos_token": true, "added_tokens_decoder": decoder, "bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>",
