@@ -110,6 +110,29 @@ func Serve(ctx context.Context, fault, addr *string) error {
 	return nil
 }
 
+// Inflate writes a nano model into the tensor shapes of a large one, into -out=DIR, for real engines to serve; also
+// -shape, -format, -layers, -experts, -mix, -from, as inflate -h tells (go run ./cmd/inflate -h).
+func Inflate(ctx context.Context, out, shape, format, layers, experts, mix, from *string) error {
+	bin, err := compile(ctx, "inflate", "./cmd/inflate", "build")
+	if err != nil {
+		return err
+	}
+	var args []string
+	for name, v := range map[string]*string{
+		"out": out, "shape": shape, "format": format, "layers": layers, "experts": experts, "mix": mix, "from": from,
+	} {
+		if v != nil {
+			args = append(args, "-"+name+"="+*v)
+		}
+	}
+	code, err := exitCode(command(ctx, bin, args...))
+	if err != nil || code == 0 {
+		return err
+	}
+	os.Exit(code)
+	return nil
+}
+
 // Bench runs every benchmark once over, or those that -only=REGEXP names; with ASSAY_PYTHON, prefill against Hugging
 // Face transformers too (-only=AgainstTransformers).
 func Bench(ctx context.Context, only *string) error {
@@ -158,7 +181,7 @@ func Dist(ctx context.Context) error {
 		for _, args := range [][]string{
 			append([]string{"test", "-c", "-trimpath", "-tags", "live,gpu,weights", "-o", dir},
 				pillars...),
-			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve"},
+			{"build", "-trimpath", "-o", dir, "./cmd/nanoserve", "./cmd/inflate"},
 		} {
 			cmd := command(ctx, "go", args...)
 			cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")

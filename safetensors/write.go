@@ -33,6 +33,12 @@ func Write(w io.Writer, metadata map[string]string, tensors ...Tensor) error {
 	if err != nil {
 		return err
 	}
+	for _, t := range sorted {
+		if size, _ := t.size(); size != len(t.Data) {
+			return fmt.Errorf("tensor %q of dtype %q and shape %v has %d bytes, and its data %d; make them agree", t.Name,
+				t.DType, t.Shape, size, len(t.Data))
+		}
+	}
 	buffered := bufio.NewWriter(w)
 	if _, err := buffered.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
 		return fmt.Errorf("writing the header length of a safetensors file: %w", err)
@@ -110,10 +116,6 @@ func headerOf(metadata map[string]string, tensors []Tensor) ([]byte, error) {
 		size, err := t.size()
 		if err != nil {
 			return nil, err
-		}
-		if size != len(t.Data) {
-			return nil, fmt.Errorf("tensor %q of dtype %q and shape %v has %d bytes, and its data %d; make them agree", t.Name,
-				t.DType, t.Shape, size, len(t.Data))
 		}
 		entry := struct {
 			DType   DType  `json:"dtype"`

@@ -33,6 +33,8 @@ type configFile struct {
 	LayerTypes     []string       `json:"layer_types"`
 	MLPLayerTypes  []string       `json:"mlp_layer_types"`
 	CompressRates  map[string]int `json:"compress_rates"`
+	Ratios         []int          `json:"compress_ratios"`
+	HashLayers     int            `json:"num_hash_layers"`
 	Heads          int            `json:"num_attention_heads"`
 	HeadDim        int            `json:"head_dim"`
 	RopeDims       int            `json:"qk_rope_head_dim"`
@@ -74,7 +76,31 @@ func LoadConfig(fsys fs.FS) (Config, error) {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return Config{}, fmt.Errorf("config.json is not a Hugging Face config: %w", err)
 	}
+	f.release()
 	return f.config()
+}
+
+// release turns the release's way of saying the kinds of layers, a ratio each and the number of hash-routed ones, into
+// Hugging Face's. In the release ratio 4 is the sparse one.
+func (f *configFile) release() {
+	if len(f.LayerTypes) > 0 {
+		return
+	}
+	f.CompressRates = map[string]int{}
+	for i, ratio := range f.Ratios {
+		kind, experts := "heavily_compressed_attention", "moe"
+		switch ratio {
+		case 0:
+			kind = "sliding_attention"
+		case 4:
+			kind = "compressed_sparse_attention"
+		}
+		if i < f.HashLayers {
+			experts = "hash_moe"
+		}
+		f.CompressRates[kind] = ratio
+		f.LayerTypes, f.MLPLayerTypes = append(f.LayerTypes, kind), append(f.MLPLayerTypes, experts)
+	}
 }
 
 func (f configFile) config() (Config, error) {

@@ -92,6 +92,9 @@ func Dequantise(ckpt *safetensors.Checkpoint, name string, shape []int) ([]float
 	if w != nil {
 		return w.Read(0, w.Total())
 	}
+	if info.DType == safetensors.F64 {
+		return ckpt.Float64s(name)
+	}
 	raw, err := ckpt.Bytes(name)
 	if err != nil {
 		return nil, err

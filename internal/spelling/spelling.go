@@ -30,3 +30,19 @@ func Release(name string) string {
 	}
 	return name
 }
+
+// HuggingFace is the way back: the spelling of the nano-v4 and nano-flash folders for a name of the release.
+func HuggingFace(name string) string {
+	switch name {
+	case "head.weight":
+		return name
+	case "embed.weight":
+		return "model.embed_tokens.weight"
+	case "hc_head_fn", "hc_head_base", "hc_head_scale":
+		return "model.hc_head.hc_" + strings.TrimPrefix(name, "hc_head_")
+	}
+	if stem, ok := strings.CutSuffix(name, ".attn.kv_norm.weight"); ok {
+		return "model." + stem + ".attn.norm.weight"
+	}
+	return "model." + name
+}

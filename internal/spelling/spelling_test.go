@@ -52,3 +52,16 @@ func TestReleaseIsIdempotent(t *testing.T) {
 		}
 	})
 }
+
+// A name that goes to the release's spelling MUST come back from it.
+func TestHuggingFaceIsTheWayBack(t *testing.T) {
+	for _, name := range []string{
+		"model.embed_tokens.weight", "head.weight", "model.hc_head.hc_fn", "model.hc_head.hc_base", "model.hc_head.hc_scale",
+		"model.norm.weight", "model.layers.1.attn.norm.weight", "model.layers.1.attn.compressor.norm.weight",
+		"model.layers.0.hc_attn_fn", "model.layers.0.ffn.experts.3.w1.weight",
+	} {
+		if got := spelling.HuggingFace(spelling.Release(name)); got != name {
+			t.Errorf("%q comes back as %q", name, got)
+		}
+	}
+}
