@@ -15,8 +15,8 @@ import (
 	"github.com/assay-suite/assay/fixtures"
 )
 
-const usage = `inflate writes a nano model into the tensor shapes of a large one: your engine runs its real kernels at their real
-sizes, on a model whose every log-probability is known.
+const usage = `inflate writes a nano model into the tensor shapes of a large one: your engine runs its real kernels
+at their real sizes, on a model whose every log-probability is known.
 
   inflate -out=DIR                                      nano-flash in V4-Flash's shape, fp8, 4 layers
   inflate -out=DIR -format=hf-fp32 -shape=v4-pro        in transformers' names, V4-Pro's shape

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // configOf is the config.json of a folder: the small model's, with the shape's sizes, in the fields that the format's
@@ -17,14 +18,12 @@ func configOf(small []byte, o Options, m *layout, layers []layer) ([]byte, error
 	}
 	delete(c, "transformers_version")
 	s := m.shape
-	for name, v := range map[string]any{
+	maps.Copy(c, map[string]any{
 		"hidden_size": s.Hidden, "q_lora_rank": s.QRank, "head_dim": s.HeadDim, "qk_rope_head_dim": s.RopeDims,
 		"num_attention_heads": s.Heads, "index_n_heads": s.IndexHeads, "index_head_dim": s.IndexDim, "o_groups": s.Groups,
 		"o_lora_rank": s.ORank, "moe_intermediate_size": s.Inner, "num_experts_per_tok": s.TopExperts,
 		"n_routed_experts": o.Experts, "num_hidden_layers": len(layers), "vocab_size": m.tokens.N,
-	} {
-		c[name] = v
-	}
+	})
 	if o.Format.HF {
 		hfConfig(c, o, m, layers)
 	} else {
@@ -101,14 +100,12 @@ func releaseConfig(c map[string]any, o Options, layers []layer) {
 		}
 		quantised["modules_to_not_convert"] = skipped
 	}
-	for name, v := range map[string]any{
+	maps.Copy(c, map[string]any{
 		"compress_ratios": ratios, "num_hash_layers": hashes, "topk_method": "noaux_tc", "torch_dtype": "bfloat16",
 		"expert_dtype": kind, "num_nextn_predict_layers": 0, "quantization_config": quantised,
 		// Without scaling, said as the engines want it said.
 		"rope_scaling": map[string]any{
 			"type": "yarn", "factor": 1, "original_max_position_embeddings": 65536, "beta_fast": 32, "beta_slow": 1,
 		},
-	} {
-		c[name] = v
-	}
+	})
 }

@@ -14,7 +14,7 @@ func TestSpreadReachesEverything(t *testing.T) {
 	dir := written(t, Options{Seed: 9}, untouched)
 	c := open(t, dir)
 	spare := 1 / float64(middle.Hidden) // the channel by which words are never answered
-	unturned := middle.RopeDims - 16 // of each head's numbers
+	unturned := middle.RopeDims - 16    // of each head's numbers
 	for name, cannot := range map[string]float64{
 		"layers.1.attn.wq_a.weight": 0, "layers.1.attn.wq_b.weight": float64(unturned) / float64(middle.HeadDim),
 		"layers.1.attn.wo_b.weight": spare, "layers.1.attn.indexer.wq_b.weight": float64(unturned) / float64(middle.IndexDim),
