@@ -20,7 +20,7 @@ func WriteIDs(w io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, p := range strings.SplitSeq(string(raw), "\n\n") {
+		for p := range strings.SplitSeq(string(raw), "\n\n") {
 			if err := out.Encode(map[string]any{"text": p, "ids": append([]int{}, nano.Encode(p)...)}); err != nil {
 				return fmt.Errorf("writing ids: %w", err)
 			}
