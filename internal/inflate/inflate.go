@@ -107,7 +107,10 @@ func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err er
 	if err != nil {
 		return Summary{}, fmt.Errorf("config.json cannot be read: %w", err)
 	}
-	files := vocabulary.files()
+	files, err := vocabulary.files()
+	if err != nil {
+		return Summary{}, err
+	}
 	if files["config.json"], err = configOf(raw, o, m, layers); err != nil {
 		return Summary{}, err
 	}

@@ -46,10 +46,10 @@ const template = `<bos>{%- for m in messages -%}` +
 type object = map[string]any
 
 // files are the tokenizer's files; none without words.
-func (v vocabulary) files() map[string][]byte {
+func (v vocabulary) files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if len(v.words) == 0 {
-		return files
+		return files, nil
 	}
 	for name, content := range map[string]any{
 		"tokenizer.json":        v.tokenizer(),
@@ -58,12 +58,12 @@ func (v vocabulary) files() map[string][]byte {
 	} {
 		raw, err := indented(content)
 		if err != nil {
-			panic(fmt.Sprintf("%s cannot be written as JSON: %v", name, err)) // maps of strings and numbers
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		files[name] = raw
 	}
 	files["chat_template.jinja"] = []byte(template)
-	return files
+	return files, nil
 }
 
 func (v vocabulary) config() object {

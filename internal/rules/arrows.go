@@ -48,7 +48,7 @@ var levels = map[string]int{
 	"engine": 1,
 	"report": 2, "server": 2,
 	"checkpoint": 3, "rules": 3,
-	"precision": 4,
+	"inflate": 4, "precision": 4,
 }
 
 // Arrows returns the imports that break the table, sorted. The key is a package, the values what its non-test files
