@@ -97,7 +97,8 @@ func draw(p pair, n int) *folder {
 	b := &build{
 		folder: &folder{
 			pair: p.name(), scheme: p.scheme, files: map[string][]byte{}, byName: map[string]*tensor{},
-			metadata: map[string]string{"format": "pt"}, shards: pick(r, 1, 2, 3, 4), fields: map[string]string{},
+			metadata: map[string]string{"format": "pt"}, source: map[*weight][]float32{}, fields: map[string]string{},
+			shards: pick(r, 1, 2, 3, 4),
 		},
 		r: r, s: s, dtype: or(s.dtype, "BF16"), rolesRMS: map[string]float64{}, sparse: p.sparse,
 	}

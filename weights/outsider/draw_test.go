@@ -145,7 +145,9 @@ func (b *build) place(w *weight) *weight {
 	b.weights = append(b.weights, w)
 	if b.s.encode != nil && w.linear && b.s.covers(w) {
 		w.quantised = true
-		b.s.encode(b, w, b.matrix(w))
+		m := b.matrix(w)
+		b.source[w] = m
+		b.s.encode(b, w, m)
 		return w
 	}
 	if w.linear && b.s.encode != nil {

@@ -54,9 +54,10 @@ type folder struct {
 	excluded []string
 	fields   map[string]string // fact ("experts", "layers") to the dotted path of the field in config.json
 
-	hub   bool                              // as the cache of the hub: snapshots/<revision> of links into blobs
-	spoil func(dir string) error            // what damages files after they were written
-	index func(weightMap map[string]string) // what damages the index
+	source map[*weight][]float32             // what quantised weights were before
+	hub    bool                              // as the cache of the hub: snapshots/<revision> of links into blobs
+	spoil  func(dir string) error            // what damages files after they were written
+	index  func(weightMap map[string]string) // what damages the index
 }
 
 func (f *folder) add(name, dtype string, data []byte, shape ...int) *tensor {
