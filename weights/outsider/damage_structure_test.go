@@ -57,7 +57,8 @@ var structureDamages = []damage{
 				f.drop(t.name)
 			}
 		}
-		return []string{stem, strings.TrimSuffix(stem, "."), fmt.Sprintf("expert %d", w.expert)}, true
+		e := fmt.Sprint(w.expert)
+		return []string{stem, strings.TrimSuffix(stem, "."), "expert " + e, "numbered " + e}, true
 	}},
 	{kind: "expert-matrix-missing", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		w := f.any(r, func(w *weight) bool { return w.expert >= 0 && body(w) })

@@ -21,7 +21,7 @@ func full() bool {
 func TestFoldersOpen(t *testing.T) {
 	t.Parallel()
 	for i, p := range pairs() {
-		if !full() && i%13 > 0 {
+		if !full() && i%26 > 0 {
 			continue
 		}
 		f := draw(p, 0)
