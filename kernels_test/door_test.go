@@ -69,7 +69,7 @@ func TestCodesOfRun(t *testing.T) {
 		code    int
 		verdict string
 	}{
-		"correct":           {nil, exactly(), []kernels.Option{own}, 0, "equivalent: 2 of 2 facets, 6 cases"},
+		"correct":           {nil, exactly(), []kernels.Option{own}, 0, "equivalent: 2 of 2 facets, 8 cases"},
 		"nobody":            {nil, nil, []kernels.Option{own}, 2, "there is no candidate"},
 		"no such worker":    {nil, kernels.Worker(t.Context(), "/no/such/worker"), nil, 2, "/no/such/worker"},
 		"no such operator":  {nil, exactly(), []kernels.Option{own, kernels.Operators("swigloo")}, 2, "use one of swiglu"},
@@ -146,7 +146,7 @@ func TestTestFails(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for kind, want := range map[string]string{
-		"correct": "equivalent under fp32 in 4 cases", "fault": "code 1: fault: 2 of 2 facets",
+		"correct": "equivalent under fp32 in 5 cases", "fault": "code 1: fault: 2 of 2 facets",
 		"partial": "code 3: partial: 0 of 2 facets", "usage": "code 2: usage: the worker \"/no/such/worker\" does not start",
 	} {
 		t.Run(kind, func(t *testing.T) {

@@ -71,6 +71,6 @@ func Example() {
 		fmt.Println(err, r.Code, r.Facets[0].State, r.Facets[0].Contract, r.Facets[0].Failed, "of", r.Facets[0].Cases)
 	}
 	// Output:
-	// <nil> 0 equivalent fp32 0 of 4
-	// <nil> 1 fault fp32 4 of 4
+	// <nil> 0 equivalent fp32 0 of 5
+	// <nil> 1 fault fp32 5 of 5
 }

@@ -25,7 +25,7 @@ func IndexerLogits(q, k, w Mat, visible []int) Mat {
 				}
 				sum := 0.0
 				for h, weight := range w.Row(t) {
-					if d := dot(q.Row(t)[h*width:(h+1)*width], k.Row(s)); d > 0 {
+					if d := dot(q.Row(t)[h*width:(h+1)*width], k.Row(s)); d > 0 || math.IsNaN(d+weight) {
 						sum += weight * d
 					}
 				}

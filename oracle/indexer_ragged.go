@@ -67,7 +67,7 @@ func CompactRagged(logits Mat, start, end []int, width int) (Mat, error) {
 func indexerLogit(q, k, w []float64) float64 {
 	sum := 0.0
 	for h, weight := range w {
-		if d := dot(q[h*len(k):(h+1)*len(k)], k); d > 0 || math.IsNaN(d) {
+		if d := dot(q[h*len(k):(h+1)*len(k)], k); d > 0 || math.IsNaN(d+weight) {
 			sum += weight * d
 		}
 	}

@@ -261,13 +261,13 @@ def _prefill(o):
 _OPS = {}
 
 
-def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("eager",), batch=False, torch=None, facets=None, contract=None, attrs=None, made_for=None):
+def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("eager",), batch=False, torch=None, facets=None, contract=None, attrs=None, made_for=None, nan=None):
     """Declares the function for one operator. dtypes are those of the main operands, as safetensors or torch spell them; weights,
     scales and indices beside them do not count. modes: with "graph" the function captures and replays where call.mode says so
     (call.capture_with is what to capture first). batch: it runs call.batch_with in the same launch. torch: a device. facets: a list
     of {"dtypes": [...], "out": ..., "layout": ..., "phase": ..., "mode": ...} where what is offered is no product of the lists.
     contract: the arithmetic that the kernel declares. attrs: {attribute: [values]} that are offered, such as lse_base=["e"]. made_for: {dimension: [sizes]} that the kernel is built for; cases are moved
-    to these sizes."""
+    to these sizes. nan: "any" where results that depend on a NaN may be anything; without it they must be NaN."""
 
     def declare(function):
         _OPS[name] = {
@@ -276,6 +276,7 @@ def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("ea
                 "dtypes": list(dtypes), "phases": list(phases), "modes": list(modes),
                 **({"facets": list(facets)} if facets else {}), **({"contract": contract} if contract else {}),
                 **({"attrs": {k: list(v) for k, v in attrs.items()}} if attrs else {}),
+                **({"nan": nan} if nan else {}),
                 **({"made_for": {k: list(v) for k, v in made_for.items()}} if made_for else {}),
             },
         }

@@ -34,7 +34,11 @@ func New(c Case) (*Bench, error) {
 
 // prepare makes a problem of a case ready.
 func prepare(c Case, p Problem) (*Bench, error) {
-	expected, err := c.Family.Expect(c, p)
+	expect := c.Family.Expect
+	if len(p.planted) > 0 {
+		expect = c.Family.expectNaN
+	}
+	expected, err := expect(c, p)
 	if err != nil {
 		return nil, fmt.Errorf("the reference of case %q cannot be computed: %w", c.ID, err)
 	}

@@ -31,16 +31,20 @@ type Expected struct {
 	// Select turns the output into top-k choices, judged with admissible ties.
 	Select func(got []float64) []numerics.Selection
 
+	// without is the output as it is without the element that is NaN, where that is admitted beside NaN.
+	without *Expected
+
 	// From derives the judged values from the candidate's outputs; nil takes the output of this name.
 	From func(out map[string][]float64) []float64
 }
 
 // values takes from a candidate's outputs what this expectation judges; nil where the output is missing.
 func (e Expected) values(out map[string][]float64) []float64 {
+	v := out[e.Name]
 	if e.From != nil {
-		return e.From(out)
+		v = e.From(out)
 	}
-	return out[e.Name]
+	return e.nanWhereDropped(v)
 }
 
 // Exactly is an expectation of equal values.

@@ -171,7 +171,7 @@ func (b *Bench) changed(out map[string][]float64, r Report) bool {
 // twins makes one feature neutral at a time.
 func (b *Bench) twins(ctx context.Context, c Candidate) []Cause {
 	var out []Cause
-	for _, t := range b.Case.Family.Twins {
+	for _, t := range append([]Twin{withoutNaN}, b.Case.Family.Twins...) {
 		p := b.problem.Clone()
 		if !t.Apply(b.Case.gen(), &p) {
 			continue
@@ -191,7 +191,7 @@ func (b *Bench) twins(ctx context.Context, c Candidate) []Cause {
 // Active names the twins whose feature is not neutral in this case.
 func (b *Bench) Active() []string {
 	var out []string
-	for _, t := range b.Case.Family.Twins {
+	for _, t := range append([]Twin{withoutNaN}, b.Case.Family.Twins...) {
 		p := b.problem.Clone()
 		if t.Apply(b.Case.gen(), &p) {
 			out = append(out, t.Name)

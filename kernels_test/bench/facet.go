@@ -133,6 +133,8 @@ func (s Suite) Facets(f Family) ([]FacetCases, error) {
 	}
 	for i := range out {
 		out[i].order(f.Contracts)
+		out[i].Rows = append(out[i].Rows, s.nanRows(f, out[i], drawn)...)
+		out[i].order(f.Contracts)
 	}
 	return out, nil
 }
@@ -144,6 +146,12 @@ type drawnCase struct {
 	row      string
 	attrs    Attrs
 	under    func(c numerics.Contract) Case
+
+	scenario string
+	holds    []string // operands and outputs that can hold a NaN; nil: no row about NaN is made of it
+	several  bool     // its results have several rows
+	plain    bool     // inputs as the family draws them
+	size     int      // elements
 }
 
 // drawn draws every scenario at every shape under every contract.
@@ -188,10 +196,21 @@ func (s Suite) drawnForm(f Family, form form, phased bool) ([]drawnCase, error) 
 		if !phased {
 			phase = ""
 		}
-		out = append(out, drawnCase{
-			f.Facets.facet(f.Op, phase, p), contract, c.RowID(), p.Attrs,
-			func(c numerics.Contract) Case { return s.at(f, k, shape, c) },
-		})
+		d := drawnCase{
+			facet: f.Facets.facet(f.Op, phase, p), contract: contract, row: c.RowID(), attrs: p.Attrs,
+			under: func(c numerics.Contract) Case { return s.at(f, k, shape, c) },
+		}
+		d.plain, d.scenario = form.plain, k.ID
+		if k.Relate == nil {
+			d.holds = f.NaN.holds(p)
+		}
+		for _, o := range p.Operands {
+			d.size += len(o.Values)
+		}
+		for _, o := range p.Outputs {
+			d.several = d.several || len(o.Shape) > 1 && o.Shape[0] > 1
+		}
+		out = append(out, d)
 	}
 	return out, nil
 }

@@ -36,6 +36,8 @@ type Family struct {
 	Twins []Twin
 	// Facets says which operands make the facets that a candidate can offer.
 	Facets FacetRule
+	// NaN says where a NaN in an operand does something else than reach every result that depends on it.
+	NaN NaNRule
 }
 
 // Doc is the operator's row in the table of adapters/README.md.
@@ -112,6 +114,7 @@ type Case struct {
 	Shape    Shape
 	Contract numerics.Contract
 	Command  string // what judges it again; empty: `go test ./kernels_test` with the case's name
+	NaN      string // NaNAny where the candidate declares that results of a NaN may be anything
 }
 
 // Cases lists every case of a suite that the budget allows, sorted by ID: rows marked Full are left out unless

@@ -85,6 +85,9 @@ type Problem struct {
 	// beyond the last page, padding. They keep what Draw gave them in the plain call and hold poison in the others.
 	Unread map[string]func(i int) bool
 
+	// planted are operands that hold NaN (NaNRule), with the finite value that one of them stands for.
+	planted map[string]float64
+
 	Mode        string   // eager where empty
 	Repeat      int      // runs, 1 where 0
 	CaptureWith *Problem // graph mode

@@ -15,7 +15,8 @@ const graphEvery = 2
 // forms are a scenario at a shape as its table has it, with operands cast to the other storage formats of the rule, and
 // in graph mode where n, its place among the family's rows, says so.
 func (f Family) forms(k Scenario, shape Shape, n int) []form {
-	out := []form{{k, shape}}
+	plain := k.Change == nil
+	out := []form{{k, shape, plain}}
 	for _, name := range slices.Sorted(maps.Keys(f.Facets.Casts)) {
 		to := f.Facets.Casts[name]
 		out = append(out, form{edited(k, func(p *Problem) bool {
@@ -25,10 +26,10 @@ func (f Family) forms(k Scenario, shape Shape, n int) []form {
 			}
 			p.Operands[name] = Floats(to, o.Values, o.Shape...)
 			return true
-		}), suffixed(shape, "-"+name+"-"+to)})
+		}), suffixed(shape, "-"+name+"-"+to), plain})
 	}
 	if n%graphEvery == 0 && k.Relate == nil {
-		out = append(out, form{edited(k, replayed), suffixed(shape, "-graph")})
+		out = append(out, form{edited(k, replayed), suffixed(shape, "-graph"), plain})
 	}
 	return out
 }
@@ -36,6 +37,7 @@ func (f Family) forms(k Scenario, shape Shape, n int) []form {
 type form struct {
 	scenario Scenario
 	shape    Shape
+	plain    bool // the table edits nothing of what is drawn
 }
 
 // suffixed is a shape under another name, a slug.

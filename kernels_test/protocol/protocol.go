@@ -27,6 +27,9 @@ type Capability struct {
 	// Attrs are the values that are offered of attributes in which the operator's contracts differ, such as lse_base or
 	// tie_break; an attribute that is not listed has all of its values.
 	Attrs map[string][]string `json:"attrs,omitempty"`
+	// NaN is "any" where results that depend on a NaN may be anything, since the kernel's maxima and clamps drop it; empty
+	// or "propagates": they are NaN.
+	NaN string `json:"nan,omitempty"`
 	// MadeFor are dimensions of the operator's shapes, and the sizes that the kernel is made for.
 	MadeFor map[string][]int `json:"made_for,omitempty"`
 }

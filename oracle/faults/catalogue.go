@@ -49,6 +49,7 @@ func Classes() map[string]string {
 		"loading":           "a tensor or scale of the checkpoint went to another place or nowhere",
 		"log-base":          "base 2 and base e of a log-sum-exp are confused",
 		"mask-edge":         "a causal or window mask is off by one or more keys",
+		"nan":               "a NaN is lost on its way, or reaches results that do not depend on it",
 		"offset":            "a constant is added",
 		"paging":            "page table, page size or slot are taken for something else",
 		"pairing":           "rotary dimensions are paired otherwise",

@@ -54,10 +54,25 @@ var facetRules = map[string]bench.FacetRule{
 	"rope_table":         {Main: []string{}},
 }
 
+// nanRules says for some operators what else than "it reaches what depends on it" a NaN in an operand does.
+var nanRules = map[string]bench.NaNRule{
+	"topk":             {Off: "a ranked row holds no NaN by the operator's Doc"},
+	"topk_pages":       {Off: "a ranked row holds no NaN by the operator's Doc"},
+	"index_key_store":  {Loose: []string{"values", "scales"}},
+	"mla_kv_write":     {Loose: []string{"values", "scales"}},
+	"sparse_attention": {Loose: []string{"max_logits"}},
+	"moe_gate":         {Whole: []string{"logits"}, Never: []string{"bias"}},
+	"hash_gate":        {Whole: []string{"logits"}, Avoid: []string{"one-expert"}},
+	"compress_extend":  {Places: 3},
+	"quantise_fp8":     {Drops: []string{"scale"}, Own: map[string]string{"codes": "x"}},
+	"quantise_nvfp4":   {Drops: []string{"scale"}},
+}
+
 // withFacets puts the rules into a suite's families.
 func withFacets(s bench.Suite) bench.Suite {
 	for i := range s.Families {
 		s.Families[i].Facets = facetRules[s.Families[i].Op]
+		s.Families[i].NaN = nanRules[s.Families[i].Op]
 	}
 	return s
 }

@@ -83,7 +83,7 @@ func (o Options) begin(ctx context.Context, under bench.Candidate) (Outcome, err
 		return out, err
 	}
 	out.Title, out.Unknown, out.Absent = out.Hello.Name, o.unknown(out.Hello), o.absent(out.Hello)
-	if err := o.checkMadeFor(out.Hello); err != nil {
+	if err := o.checkHello(out.Hello); err != nil {
 		return out, UsageError{err}
 	}
 	return out, nil
@@ -204,8 +204,13 @@ func (o Options) absent(h bench.Hello) []string {
 	return out
 }
 
-// checkMadeFor refuses dimensions that an operator's shapes do not have.
-func (o Options) checkMadeFor(h bench.Hello) error {
+// checkHello refuses dimensions that an operator's shapes do not have, and other words of a worker that mean nothing.
+func (o Options) checkHello(h bench.Hello) error {
+	for op, can := range h.Ops {
+		if !slices.Contains([]string{"", bench.NaNPropagates, bench.NaNAny}, can.NaN) {
+			return fmt.Errorf("the worker says nan=%q of %s; use %q or %q", can.NaN, op, bench.NaNPropagates, bench.NaNAny)
+		}
+	}
 	for _, s := range o.suites() {
 		for _, f := range s.Families {
 			for _, dim := range sortedKeys(h.Ops[f.Op].MadeFor) {

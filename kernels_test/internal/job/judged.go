@@ -62,7 +62,7 @@ func (o Options) judgeFacet(ctx context.Context, s bench.Suite, fc bench.FacetCa
 			case err != nil:
 				j.NotSent = append(j.NotSent, "no case can be made of "+r.ID+": "+err.Error())
 			case o.keeps(k.ID):
-				k.Command = o.Again
+				k.Command, k.NaN = o.Again, can.NaN
 				out = append(out, k)
 			}
 		}
@@ -243,6 +243,9 @@ func (j *Judged) settle(s bench.Suite) {
 		j.Why = "no contract accepts every case; this is the loosest that was refused"
 	default:
 		j.Why = "the sharpest that accepts every case"
+	}
+	if slices.ContainsFunc(j.Rows, func(r Row) bool { return r.Case.NaN == bench.NaNAny }) {
+		j.Why += "; results that depend on a NaN are not judged, as the worker declares"
 	}
 }
 
