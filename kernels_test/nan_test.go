@@ -80,8 +80,8 @@ func hasNaN(v []float64) bool {
 	return false
 }
 
-// A kernel that loses NaN, or lets it out into another row, MUST be a fault of class nan, unless it declares that results
-// of a NaN may be anything: then it is accepted if it lets none out, and the verdict says what was not judged.
+// A kernel that loses NaN, or lets it out into another row, MUST be a fault of class nan, unless it declares that
+// results of a NaN may be anything: then it is accepted if it lets none out, and the verdict says what was not judged.
 func TestNaNIsAContract(t *testing.T) {
 	s := only(t, "layer_norm")
 	sound, err := s.Built("fp32")

@@ -11,14 +11,14 @@ import (
 )
 
 // A NaN in an input is a fact about the model (an overflow, a broken weight) that a serving stack looks for in the
-// logits: a kernel that turns it into 0, or lets it out into other requests, hides or spreads the damage. So NaN is part
-// of what an operator means: every result that depends on the element MUST be NaN, and no other may change. Every facet
-// has rows in which each floating-point operand holds one (NaNRule), made from the rows of its tables.
+// logits: a kernel that turns it into 0, or lets it out into other requests, hides or spreads the damage. So NaN is
+// part of what an operator means: every result that depends on the element MUST be NaN, and no other may change.
+// Every facet has rows in which each floating-point operand holds one (NaNRule), made from the rows of its tables.
 //
 // What depends on an element is asked of the oracle, not of a kernel: the element is moved up and down by four times
-// the operand's largest magnitude, and what moves depends on it; rounding plays no part, since the oracle is float64.
-// What does not move and is NaN all the same when the oracle computes with the NaN (a product with 0, the weight 1 of an
-// only key) may be NaN.
+// the operand's largest magnitude, and what moves depends on it; rounding plays no part, since the oracle is
+// float64. What does not move and is NaN all the same when the oracle computes with the NaN (a product with 0, the
+// weight 1 of an only key) may be NaN.
 
 // NaNRule says where an operator's meaning of NaN differs from "what depends on it is NaN". The zero value does not
 // differ.
@@ -34,8 +34,8 @@ type NaNRule struct {
 	// Loose are outputs of which a row (first dimension) that depends on a NaN may hold anything: values that are decoded
 	// from bytes which have no NaN.
 	Loose []string
-	// Drops are outputs in which what depends on a NaN is NaN or what it would be without the element: the scale of a block
-	// that contains one, since hardware maxima drop NaN.
+	// Drops are outputs in which what depends on a NaN is NaN or what it would be without the element: the scale of a
+	// block that contains one, since hardware maxima drop NaN.
 	Drops []string
 	// Own are outputs with an element for every element of an operand, by that operand's name: the element that is NaN
 	// itself must be NaN, what else depends on it is as in Drops (codes of a block with a NaN in it).
