@@ -31,8 +31,8 @@ var recorded = map[string]string{
 	"nano-v4": "precision/nano-v4", "nano-v4-mxfp4": "precision/nano-v4-mxfp4", "nano-v4-nvfp4": "precision/nano-v4-nvfp4",
 }
 
-// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. What it cannot
-// read, the doctor has said.
+// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. A folder that cannot
+// be opened or read was not measured, which is no pass.
 func precise(t *testing.T, dir string, fsys fs.FS) part {
 	t.Helper()
 	states := statesBeside(t)
@@ -42,14 +42,12 @@ func precise(t *testing.T, dir string, fsys fs.FS) part {
 	}
 	ckpt, err := safetensors.OpenCheckpoint(fsys, ".")
 	if err != nil {
-		fmt.Println("precision    not measured:", err)
-		return part{suite.Pass, ""}
+		return unmeasured(dir, err)
 	}
 	t.Cleanup(func() { _ = ckpt.Close() }) // only read from
 	w, err := weigh(t, filepath.Base(dir), "", ckpt, states, precision.Options{Config: config})
 	if err != nil {
-		fmt.Println("precision    not measured:", err)
-		return part{suite.Pass, ""}
+		return unmeasured(dir, err)
 	}
 	compareGolden(t, w)
 	return broken(filepath.Base(dir), w.Result)
@@ -76,10 +74,19 @@ func preciseShipped(t *testing.T, name string, config []byte) part {
 	return broken(name, w.Result)
 }
 
+func unmeasured(dir string, err error) part {
+	fmt.Println("precision    not measured:", err)
+	return part{suite.Inconclusive, fmt.Sprintf("partial: %s: precision was not measured: %v", filepath.Base(dir), err)}
+}
+
 func broken(name string, r precision.Result) part {
 	if n := r.Broken(); n > 0 {
 		return part{suite.Regression, fmt.Sprintf("fault: %s: %d rows leave the contract that their path declares, the "+
 			"first: %s %s", name, n, r.Rows[0].Tensor, r.Rows[0].Verdict)}
+	}
+	if len(r.Rows) == 0 {
+		fmt.Printf("precision    not applicable: %s has no router, indexer, hyper-connections, output head or norms by a name "+
+			"that is known here\n", name)
 	}
 	return part{suite.Pass, ""}
 }
