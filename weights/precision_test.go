@@ -31,8 +31,8 @@ var recorded = map[string]string{
 	"nano-v4": "precision/nano-v4", "nano-v4-mxfp4": "precision/nano-v4-mxfp4", "nano-v4-nvfp4": "precision/nano-v4-nvfp4",
 }
 
-// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. A folder that cannot
-// be opened or read was not measured, which is no pass.
+// precise measures a user's folder on drawn states, or on those of the files that ASSAY_TRACES has. A folder that
+// cannot be opened or read was not measured, which is no pass.
 func precise(t *testing.T, dir string, fsys fs.FS) part {
 	t.Helper()
 	states := statesBeside(t)
@@ -85,7 +85,8 @@ func broken(name string, r precision.Result) part {
 			"first: %s %s", name, n, r.Rows[0].Tensor, r.Rows[0].Verdict)}
 	}
 	if len(r.Rows) == 0 {
-		fmt.Printf("precision    not applicable: %s has no router, indexer, hyper-connections, output head or norms by a name "+
+		fmt.Printf("precision    not applicable: %s has no router, indexer, hyper-connections, output head or norms by a "+
+			"name "+
 			"that is known here\n", name)
 	}
 	return part{suite.Pass, ""}

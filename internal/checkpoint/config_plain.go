@@ -9,7 +9,13 @@ import (
 // intermediate_size alone, alike in every layer.
 var plainAttention = map[string]bool{
 	"llama": true, "mistral": true, "mixtral": true, "qwen2": true, "qwen2_moe": true, "qwen3": true, "qwen3_moe": true,
-	"gemma2": true, "gemma3_text": true, "phi3": true, "glm4_moe": true, "minimax_m2": true, "gpt_oss": true,
+	"gemma": true, "gemma2": true, "gemma3_text": true, "phi3": true, "glm4": true, "glm4_moe": true, "minimax_m2": true,
+	"gpt_oss": true, "granite": true, "olmo": true, "olmo2": true, "smollm3": true,
+}
+
+// latentAttention lists the families with compressed keys and values (MLA), whose shapes follow from their ranks.
+var latentAttention = map[string]bool{
+	"deepseek_v2": true, "deepseek_v3": true, "kimi_k2": true, "glm4_moe_lite": true, "glm_moe_dsa": true,
 }
 
 // plainFile is what of config.json every language model has, in text_config where there are other parts.
@@ -61,6 +67,12 @@ func (c *Config) plain(raw []byte) {
 	c.AllExperts = max(f.N1, f.N2, f.N3)
 	c.Types, c.Tied = f.Types, f.Tied
 	c.MTP = max(c.MTP, f.MTP, f.MTP2, f.MTP3)
+	c.Special = f.special()
+}
+
+// special lists the ids of special tokens, each a number or a list.
+func (f plainFile) special() []int {
+	var out []int
 	for _, id := range []json.RawMessage{f.BOS, f.EOS, f.Pad} {
 		var one int
 		var many []int
@@ -69,8 +81,9 @@ func (c *Config) plain(raw []byte) {
 		} else if json.Unmarshal(id, &many) != nil {
 			continue
 		}
-		c.Special = append(c.Special, many...)
+		out = append(out, many...)
 	}
+	return out
 }
 
 func (c *Config) allExperts() int {
@@ -86,21 +99,28 @@ func (c *Config) special() []int { return c.Special }
 
 // shapeOf lists the shapes that a module may have, outputs first, and the setting that fixes it.
 func (c *Config) shapeOf(module string) (shapes [][2]int, key string) {
-	h, q, kv, inner := c.Hidden, c.Heads*c.PlainDim, c.KVHeads*c.PlainDim, c.PlainInner
-	if h == 0 || q == 0 || kv == 0 {
+	if c.Hidden == 0 || c.Heads == 0 {
 		return nil, ""
 	}
 	last := module[strings.LastIndexByte(module, '.')+1:]
-	routed := strings.Contains(module, ".experts.")
-	var inners []int
-	for _, n := range []int{inner, c.ExpertInner} {
-		if n > 0 && (!routed || c.ExpertInner == 0 || n == c.ExpertInner) {
-			inners = append(inners, n)
+	if latentAttention[c.Name] {
+		shapes, key = c.latentShape(last)
+	} else {
+		shapes, key = c.headShape(last)
+	}
+	if key == "" {
+		shapes, key = c.innerShape(module, last)
+	}
+	for _, s := range shapes {
+		if s[0] <= 0 || s[1] <= 0 {
+			return nil, ""
 		}
 	}
-	if strings.Contains(module, "shared_expert") {
-		return nil, ""
-	}
+	return shapes, key
+}
+
+func (c *Config) headShape(last string) (shapes [][2]int, key string) {
+	h, q, kv := c.Hidden, c.Heads*c.PlainDim, c.KVHeads*c.PlainDim
 	switch last {
 	case "q_proj":
 		return [][2]int{{q, h}}, "num_attention_heads"
@@ -110,21 +130,74 @@ func (c *Config) shapeOf(module string) (shapes [][2]int, key string) {
 		return [][2]int{{h, q}}, "num_attention_heads"
 	case "qkv_proj":
 		return [][2]int{{q + 2*kv, h}}, "num_attention_heads"
-	case "gate_proj", "up_proj", "w1", "w3":
-		for _, n := range inners {
+	}
+	return nil, ""
+}
+
+// latentShape: DeepSeek-V2/V3 modeling, DeepseekV3Attention.
+func (c *Config) latentShape(last string) (shapes [][2]int, key string) {
+	query := c.Heads * (c.NopeDim + c.RopeDim)
+	switch last {
+	case "q_proj":
+		return [][2]int{{query, c.Hidden}}, "num_attention_heads, qk_nope_head_dim and qk_rope_head_dim"
+	case "q_a_proj":
+		return [][2]int{{c.QRank, c.Hidden}}, "q_lora_rank"
+	case "q_b_proj":
+		return [][2]int{{query, c.QRank}}, "num_attention_heads, qk_nope_head_dim and qk_rope_head_dim"
+	case "kv_a_proj_with_mqa":
+		return [][2]int{{c.KVRank + c.RopeDim, c.Hidden}}, "kv_lora_rank and qk_rope_head_dim"
+	case "kv_b_proj":
+		return [][2]int{{c.Heads * (c.NopeDim + c.VDim), c.KVRank}}, "kv_lora_rank, qk_nope_head_dim and v_head_dim"
+	case "o_proj":
+		return [][2]int{{c.Hidden, c.Heads * c.VDim}}, "num_attention_heads and v_head_dim"
+	}
+	return nil, ""
+}
+
+// innerShape is that of feed-forward layers; an expert has moe_intermediate_size where there is one.
+func (c *Config) innerShape(module, last string) (shapes [][2]int, key string) {
+	if strings.Contains(module, "shared_expert") {
+		return nil, ""
+	}
+	h, routed := c.Hidden, strings.Contains(module, ".experts.")
+	var inners []int
+	for _, n := range []int{c.PlainInner, c.ExpertInner} {
+		if n > 0 && (!routed || c.ExpertInner == 0 || n == c.ExpertInner) {
+			inners = append(inners, n)
+		}
+	}
+	for _, n := range inners {
+		switch last {
+		case "gate_proj", "up_proj", "w1", "w3":
 			shapes = append(shapes, [2]int{n, h})
-		}
-		return shapes, "intermediate_size"
-	case "down_proj", "w2":
-		for _, n := range inners {
+		case "down_proj", "w2":
 			shapes = append(shapes, [2]int{h, n})
-		}
-		return shapes, "intermediate_size"
-	case "gate_up_proj":
-		for _, n := range inners {
+		case "gate_up_proj":
 			shapes = append(shapes, [2]int{2 * n, h})
 		}
-		return shapes, "intermediate_size"
+	}
+	return shapes, "intermediate_size"
+}
+
+// vectorOf is the length of a norm, or the shape of a bias of fused experts, that the config fixes; nil where it does
+// not.
+func (c *Config) vectorOf(name string) (shape []int, key string) {
+	switch {
+	case c.Hidden <= 0:
+	case strings.HasSuffix(name, ".input_layernorm.weight"), strings.HasSuffix(name, ".post_attention_layernorm.weight"),
+		name == "model.norm.weight":
+		return []int{c.Hidden}, "hidden_size"
+	case strings.HasSuffix(name, ".q_a_layernorm.weight") && c.QRank > 0:
+		return []int{c.QRank}, "q_lora_rank"
+	case strings.HasSuffix(name, ".kv_a_layernorm.weight") && c.KVRank > 0:
+		return []int{c.KVRank}, "kv_lora_rank"
+	case (strings.HasSuffix(name, ".q_norm.weight") || strings.HasSuffix(name, ".k_norm.weight")) &&
+		strings.HasPrefix(c.Name, "qwen3") && c.PlainDim > 0:
+		return []int{c.PlainDim}, "head_dim"
+	case strings.HasSuffix(name, ".experts.gate_up_proj_bias") && c.AllExperts > 0 && c.PlainInner > 0:
+		return []int{c.AllExperts, 2 * c.PlainInner}, "num_local_experts and intermediate_size"
+	case strings.HasSuffix(name, ".experts.down_proj_bias") && c.AllExperts > 0:
+		return []int{c.AllExperts, c.Hidden}, "num_local_experts and hidden_size"
 	}
 	return nil, ""
 }

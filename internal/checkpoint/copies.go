@@ -107,8 +107,9 @@ func (p *patient) copies(ctx context.Context) error {
 			for k := i + 1; k < j; k++ {
 				x, y := all[i], all[k]
 				key := pair{x.t, y.t, y.at - x.at}
-				if seen[key] || x.t != y.t && x.t.info.Size == y.t.info.Size && x.at == y.at && wholeTwin(x.t, y.t) {
-					continue
+				if seen[key] || x.t != y.t && x.at == y.at && (vocabulary(x.t) && vocabulary(y.t) ||
+					x.t.info.Size == y.t.info.Size && wholeTwin(x.t, y.t)) {
+					continue // twins speaks of those, and a head may begin as its embedding
 				}
 				if err := ctx.Err(); err != nil {
 					return err
@@ -118,7 +119,7 @@ func (p *patient) copies(ctx context.Context) error {
 				if err != nil {
 					return err
 				}
-				if c.size >= leastCopy {
+				if c.size >= leastCopy && !untrained(c) {
 					list = append(list, c)
 				}
 			}
@@ -253,8 +254,37 @@ func extend(c copied) (copied, error) {
 	return c, nil
 }
 
-// canBeCopied tells tensors whose stretches are compared: codes and values of matrices, but not of a vocabulary, where
-// tokens that were never trained share a row.
+// untrained tells rows of a vocabulary that were never trained: tokens that share one row, or a few.
+func untrained(c copied) bool {
+	if !vocabulary(c.a) || !vocabulary(c.b) {
+		return false
+	}
+	row := c.b.rowBytes()
+	if c.size < vocabularyRows*row {
+		return true
+	}
+	s, err := c.b.file.Section(c.b.stored)
+	if err != nil {
+		return true
+	}
+	first, next := make([]byte, row), make([]byte, row)
+	at := (c.to + row - 1) / row * row
+	if _, err := s.ReadAt(first, at); err != nil {
+		return true
+	}
+	for at += row; at+row <= c.to+c.size; at += row {
+		if _, err := s.ReadAt(next, at); err != nil || bytes.Equal(first, next) {
+			return true
+		}
+	}
+	return false
+}
+
+// vocabularyRows is how many rows of a vocabulary a copied stretch must have: tokens that are added later begin as
+// copies of single rows.
+const vocabularyRows = 4
+
+// canBeCopied tells tensors whose stretches are compared: codes and values of matrices.
 func canBeCopied(t *tensor) bool {
-	return t.info.Size >= 4*leastCopy && t.part == quant.None && t.weight != nil && !vocabulary(t)
+	return t.info.Size >= 4*leastCopy && t.part == quant.None && t.weight != nil
 }

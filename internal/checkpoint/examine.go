@@ -121,6 +121,13 @@ func (p *patient) readPlan() {
 		p.add(Certain, KindConfig, nil, "%v", err)
 	}
 	p.plan = plan
+	for _, name := range []string{"quantize_config.json", "quant_config.json"} {
+		if raw, err := fs.ReadFile(p.fsys, name); err == nil && !plan.Declared {
+			if err := plan.Beside(name, raw); err != nil {
+				p.add(Certain, KindConfig, nil, "%v", err)
+			}
+		}
+	}
 	for _, entry := range plan.Unread {
 		p.skipped = append(p.skipped, "the entry "+strconv.Quote(entry)+" of a list of modules: Go cannot read this "+
 			"regular expression")
@@ -198,10 +205,13 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 	}
 	p.balances(all)
 	p.nibbles(all)
-	if err := p.magnitudes(quants, all); err != nil {
+	if err := p.magnitudes(all); err != nil {
 		return err
 	}
 	if err := p.ranges(); err != nil {
+		return err
+	}
+	if err := p.relabelled(); err != nil {
 		return err
 	}
 	if err := p.square(); err != nil {

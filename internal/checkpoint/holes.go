@@ -117,6 +117,8 @@ func (p *patient) holed() {
 		case vocabulary(t) && f.rows && (p.beyondTokens(t, first) || zero <= 8*row):
 			p.add(Note, KindHole, names, "%s is zero in rows %d to %d, which may be ids that no token has", t.stored,
 				first.from/row, first.to/row)
+		case f.rows && p.emptyExperts(t, f.runs):
+			p.add(Note, KindHole, names, "%s is zero in the rows of experts that hold nothing either (%s)", t.stored, where)
 		case p.slices(t, f.runs):
 		case !f.rows:
 			p.add(Certain, KindHole, names, "%s is zero in %s: a hole that does not follow its rows of %d bytes, as an "+
@@ -181,14 +183,25 @@ func (p *patient) slices(t *tensor, runs []hole) bool {
 		return false
 	}
 	size := t.info.Size / int64(w.Slices)
-	var experts []string
+	var experts, unrouted []string
 	for _, h := range runs {
 		if h.from%size != 0 || h.to%size != 0 {
 			return false
 		}
 		for e := h.from / size; e < h.to/size; e++ {
-			experts = append(experts, fmt.Sprint(e))
+			if why := p.unrouted(t, int(e)); why != "" {
+				unrouted = append(unrouted, fmt.Sprint(e))
+			} else {
+				experts = append(experts, fmt.Sprint(e))
+			}
 		}
+	}
+	if len(unrouted) > 0 {
+		p.add(Note, KindZero, []string{t.stored}, "%s is zero in all values of expert %s, which no token reaches", t.stored,
+			strings.Join(unrouted[:min(len(unrouted), 8)], ", "))
+	}
+	if len(experts) == 0 {
+		return true
 	}
 	p.add(Certain, KindZero, []string{t.stored}, "%s is zero in all values of expert %s of %d: it was never filled; "+
 		"fetch or "+

@@ -35,7 +35,21 @@ func (p *patient) classes() {
 			p.add(Certain, kind, name, "%s holds %d infinities of %d values, first at element %d: a cast overflowed; convert "+
 				"the tensor again", t.stored, r.infs, n, r.firstNaN)
 		}
-		if r.badScales > 0 {
+		if r.huge > 0 && t.weight != nil && t.weight.Plain() {
+			p.add(Likely, KindHuge, name, "%s holds %d values of 2^%d and more, first %.3g at element %d: no weight is that "+
+				"large, "+
+				"so bits were flipped or the bytes are of something else; fetch or convert the tensor again", t.stored, r.huge,
+				hugeExponent-127, r.hugeValue, r.firstHuge)
+		}
+		switch why := ""; {
+		case r.badScales == 0:
+		case !r.nonzero && t.expert >= 0:
+			if why = p.unrouted(t, t.expert); why != "" {
+				p.add(Note, KindScaleSign, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored, why)
+				break
+			}
+			fallthrough
+		default:
 			p.add(Certain, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
 				"scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored,
 				r.badScales, n, r.badValue, r.firstBad)
@@ -58,6 +72,9 @@ func (p *patient) sameness(t *tensor, scale bool) {
 		return // said as a scale that is not positive
 	case !r.nonzero && t.info.DType == safetensors.F8E8M0:
 		return // code 0 is 2^-127
+	case !r.nonzero && p.unrouted(t, t.expert) != "":
+		p.add(Note, KindZero, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored,
+			p.unrouted(t, t.expert))
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
 		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it "+
 			"again", t.stored,

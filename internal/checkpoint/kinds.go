@@ -31,6 +31,7 @@ const (
 	KindScaleTop        = "scale-top"            // largest NVFP4 block scale far from its peers
 	KindNaN             = "nan"                  //
 	KindInf             = "inf"                  //
+	KindHuge            = "value-too-large"      // no weight has it
 	KindZero            = "all-zero"             //
 	KindHole            = "zero-run"             // a stretch of zeros in a weight
 	KindRange           = "magnitude-of-role"    // no weights have this size
@@ -38,7 +39,10 @@ const (
 	KindConfigShape     = "config-shape"         // config.json calls for another shape
 	KindTransposed      = "transposed"           //
 	KindTied            = "tied-embeddings"      // head and embedding contradict tie_word_embeddings
-	KindTokenizer       = "tokenizer"            // ids without a row of the embedding
+	KindTokenizer       = "tokenizer"            // ids without a row of the embedding, or a file that is not whole
+	KindChat            = "chat-template"        // does not parse
+	KindRope            = "rope"                 // settings of the rotation contradict each other or the tensors
+	KindRelabelled      = "relabelled"           // values of another dtype
 	KindConstant        = "constant"             //
 	KindDuplicate       = "duplicate"            // two tensors with the same bytes
 	KindTableRange      = "tid2eid-range"        //

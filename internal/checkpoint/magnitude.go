@@ -8,9 +8,26 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// magnitudes reports quantised weights, and input scales, whose size is far from that of their peers: the
+// unlike is how far, in powers of two, a weight may be from its peers at least. Scales are what conversions get
+// wrong, so that a weight with scales is allowed less than one without; the DeepSeek families are known to vary
+// least.
+func (p *patient) unlike(w weight) float64 {
+	switch {
+	case w.q == nil:
+		return 3
+	case p.config != nil && p.config.Family == "":
+		return 1.75
+	}
+	return 0.75
+}
+
+// alone is how far, in powers of two, a weight without peers may be from the other kinds of weights. Kinds differ by
+// up to a factor of eight in sound checkpoints.
+const alone = 5
+
+// magnitudes reports weights, and input scales, whose size is far from that of their peers: the
 // same tensor in other layers, or the same part of other experts.
-func (p *patient) magnitudes(quants []*coded, all []*profile) error {
+func (p *patient) magnitudes(all []*profile) error {
 	sizes := map[*tensor]float64{}
 	p.sizes = sizes
 	for _, e := range all {
@@ -20,23 +37,22 @@ func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 	}
 	list := map[string][]weight{}
 	var classes []string
-	for _, q := range quants {
-		w, ok := p.weightIn(q.weight)
-		if !ok {
+	for _, t := range p.tensors {
+		w, ok := p.weightIn(t)
+		if !ok || w.q == nil && roleOf(t) != roleLinear || !t.scan.nonzero {
 			continue
 		}
-		if _, have := sizes[q.weight]; !have {
+		if _, have := sizes[t]; !have {
 			m, err := w.corner(channels, breadth)
 			if err != nil {
 				return err
 			}
-			sizes[q.weight] = logRMS(m)
+			sizes[t] = logRMS(m)
 		}
-		class := q.weight.class
-		if list[class] == nil {
-			classes = append(classes, class)
+		if list[t.class] == nil {
+			classes = append(classes, t.class)
 		}
-		list[class] = append(list[class], w)
+		list[t.class] = append(list[t.class], w)
 	}
 	values := func(class string) (out []float64) {
 		for _, w := range list[class] {
@@ -52,8 +68,15 @@ func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 			pooled = append(pooled, x-m)
 		}
 	}
+	var usual []float64 // of each class
+	for _, class := range classes {
+		usual = append(usual, median(values(class)))
+	}
 	for _, class := range classes {
 		v := values(class)
+		if d := v[0] - median(usual); len(v) == 1 && len(usual) >= 5 && math.Abs(d) > math.Max(alone, 8*spread(usual)) {
+			p.magnitude(list[class][0], d, "against the other weights, of which none is of its kind", spread(usual))
+		}
 		if len(v) == 2 {
 			p.unequal(list[class], v, sizes, spread(pooled))
 		}
@@ -65,7 +88,7 @@ func (p *patient) magnitudes(quants []*coded, all []*profile) error {
 			width = spread(v)
 		}
 		for i, w := range list[class] {
-			if d := v[i] - median(v); math.Abs(d) > math.Max(0.75, 8*width) {
+			if d := v[i] - median(v); math.Abs(d) > math.Max(p.unlike(w), 8*width) {
 				p.magnitude(w, d, "against the same tensor elsewhere", width)
 			}
 		}

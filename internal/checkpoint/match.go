@@ -211,6 +211,7 @@ func (p *patient) namesAlone() {
 				bias.stored, table.stored)
 		case bias == nil && table == nil && !p.excused(stem+"ffn.gate.bias") && !p.excused(stem+"ffn.gate.tid2eid") &&
 			p.anyBias():
+			p.missed[stem+"ffn.gate.bias"] = true
 			p.add(Certain, KindBiasMissing, []string{stem + "ffn.gate.bias"},
 				"layer %d has neither ffn.gate.bias nor ffn.gate.tid2eid, which its peers have; fetch or convert the checkpoint "+
 					"again", t.layer)

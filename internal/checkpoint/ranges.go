@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/assay-suite/assay/internal/quant"
+	"github.com/assay-suite/assay/safetensors"
 )
 
 // Root mean squares of weights in sound checkpoints lie within these limits, with room of more than a factor of eight
@@ -32,6 +33,7 @@ func (p *patient) ranges() error {
 	type group struct {
 		role   int
 		layout string // one that is written wrong leaves the others alone
+		routed bool   // experts are converted apart
 	}
 	tallies := map[group]*tally{}
 	for _, t := range p.tensors {
@@ -52,7 +54,7 @@ func (p *patient) ranges() error {
 			}
 			size = logRMS(m)
 		}
-		key := group{role, w.w.Layout}
+		key := group{role, w.w.Layout, routed2(t)}
 		c := tallies[key]
 		if c == nil {
 			c = &tally{}
@@ -100,6 +102,41 @@ func (p *patient) ranges() error {
 	return nil
 }
 
+// relabelled reports plain weights whose values all have nearly one magnitude: bf16 bytes that are read as fp16 lie
+// around 1, since what was an exponent is mostly mantissa now. The logarithms of a weight's magnitudes spread by 1.1
+// (a uniform one by 1.4 in powers of two); of such bytes by a quarter.
+func (p *patient) relabelled() error {
+	var names []string
+	all := 0
+	for _, t := range p.tensors {
+		w, ok := p.weightIn(t)
+		if !ok || w.q != nil || roleOf(t) != roleLinear || t.info.DType != safetensors.F16 || !t.scan.differs {
+			continue
+		}
+		all++
+		m, err := w.corner(16, breadth)
+		if err != nil {
+			return err
+		}
+		var logs []float64
+		for _, v := range m.data {
+			if v != 0 {
+				logs = append(logs, math.Log2(math.Abs(v)))
+			}
+		}
+		if len(logs) > 64 && deviation64(logs) < 0.6 && math.Abs(median(logs)) < 3 {
+			names = append(names, t.stored)
+		}
+	}
+	if len(names) > 1 && float64(len(names)) >= mostly*float64(all) {
+		p.add(Likely, KindRelabelled, names, "%d of %d weights that are stored as F16 hold values of nearly one magnitude, "+
+			"%s the "+
+			"first: they are bf16 under the name of fp16; write BF16 into the headers, or convert the checkpoint again",
+			len(names), all, names[0])
+	}
+	return nil
+}
+
 // zeroPoints holds the zero points of integer codes against their convention: of symmetric GPTQ they are the middle of
 // the range, and of any scheme they leave the weights' mean near zero.
 func (p *patient) zeroPoints(quants []*coded) error {
@@ -126,7 +163,7 @@ func (p *patient) zeroPoints(quants []*coded) error {
 		}
 		n := float64(len(m.data))
 		mean, rms := sum/n, math.Sqrt(squares/n)
-		if !(math.Abs(mean) > meanLimit*rms) {
+		if p.notSymmetric(q) || !(math.Abs(mean) > meanLimit*rms) {
 			continue
 		}
 		names := []string{q.weight.stored}
@@ -143,6 +180,43 @@ func (p *patient) zeroPoints(quants []*coded) error {
 			"one near 0: %s; convert the tensor again, or correct checkpoint_format", q.weight.stored, mean/rms, about)
 	}
 	return nil
+}
+
+// notSymmetric reports zero points of GPTQ that is declared symmetric and are not the middle of the range: engines
+// leave them unread, or shift every weight.
+func (p *patient) notSymmetric(q *coded) bool {
+	declared := q.w.Declared()
+	zero := p.shelf[q.w.Part(quant.Zero)]
+	if q.w.Layout != quant.GPTQ || !declared.SaidSymmetric || zero == nil || !zero.scan.scanned {
+		return false
+	}
+	if declared.Bits != 4 && declared.Bits != 8 {
+		return false
+	}
+	word := func(code uint64) uint64 {
+		out := uint64(0)
+		for s := 0; s < 64; s += declared.Bits {
+			out |= code << s
+		}
+		return out
+	}
+	middle := uint64(1)<<(declared.Bits-1) - uint64(declared.ZeroLess)
+	switch other := middle + 2*uint64(declared.ZeroLess) - 1; {
+	case !zero.scan.differs && zero.scan.first == word(middle):
+		return false
+	case !zero.scan.differs && zero.scan.first == word(other):
+		p.add(Certain, KindZeroPoint, []string{zero.stored, q.weight.stored}, "%s is %d throughout, and symmetric weights "+
+			"of "+
+			"%d bits have %d in this checkpoint_format: its zero points are of the other one (gptq stores them less one, "+
+			"gptq_v2 "+
+			"as they are); correct checkpoint_format or write them again", zero.stored, other, declared.Bits, middle)
+		return true
+	}
+	p.add(Likely, KindZeroPoint, []string{zero.stored, q.weight.stored}, "%s varies or is not %d, and config.json "+
+		"declares "+
+		"symmetric weights (sym): engines that rely on it ignore these zero points; correct sym or write them again",
+		zero.stored, middle)
+	return true
 }
 
 // meanLimit is how far the mean of a weight's corner may lie from zero, in root mean squares: a zero point off by one

@@ -15,7 +15,10 @@ type result struct {
 	nans, infs       int
 	firstNaN         int64 // element; valid when nans or infs is not 0
 	differs, nonzero bool  // some element differs from the first; some element is not zero
-	badScales        int   // elements of a scale that are negative or zero
+	huge             int   // elements of 2^16 and more, fp32 and bf16 only
+	firstHuge        int64 //
+	hugeValue        float64
+	badScales        int // elements of a scale that are negative or zero
 	firstBad         int64
 	badValue         float64
 	blocks           int // fp4 only: blocks, those with a top code, those all zero
@@ -35,6 +38,10 @@ func (r *result) merge(o result) {
 	if o.badScales > 0 && (r.badScales == 0 || o.firstBad < r.firstBad) {
 		r.firstBad, r.badValue = o.firstBad, o.badValue
 	}
+	if o.huge > 0 && (r.huge == 0 || o.firstHuge < r.firstHuge) {
+		r.firstHuge, r.hugeValue = o.firstHuge, o.hugeValue
+	}
+	r.huge += o.huge
 	r.nans, r.infs, r.badScales = r.nans+o.nans, r.infs+o.infs, r.badScales+o.badScales
 	r.differs, r.nonzero = r.differs || o.differs, r.nonzero || o.nonzero
 	r.blocks, r.top, r.zero = r.blocks+o.blocks, r.top+o.top, r.zero+o.zero
@@ -157,6 +164,12 @@ func (j *job) count(r *result, off int64, b []byte) {
 	j.each(off, b, func(i int64, v float64) {
 		nan, inf := math.IsNaN(v), math.IsInf(v, 0)
 		if !nan && !inf {
+			if math.Abs(v) >= 1<<(hugeExponent-127) {
+				if r.huge == 0 {
+					r.firstHuge, r.hugeValue = i, v
+				}
+				r.huge++
+			}
 			return
 		}
 		if r.nans+r.infs == 0 {

@@ -37,15 +37,23 @@ func (p *patient) shapes() {
 	for _, list := range classes {
 		p.shapePeers(list)
 	}
-	if p.config == nil || !plainAttention[p.config.Name] {
+	if p.config == nil || !plainAttention[p.config.Name] && !latentAttention[p.config.Name] {
 		return
 	}
 	for _, t := range p.tensors {
-		if t.part != quant.None || t.weight == nil || t.stored == Class(t.stored) || !text(t.stored) && !routed2(t) {
+		if t.part != quant.None || !text(t.stored) && !routed2(t) {
+			continue
+		}
+		got := t.elements()
+		if want, key := p.config.vectorOf(t.stored); want != nil && !slices.Equal(got, want) {
+			p.add(Certain, KindConfigShape, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
+				"config.json or convert the tensor again", t.stored, got, want, key)
+			continue
+		}
+		if t.weight == nil || t.stored == Class(t.stored) {
 			continue
 		}
 		want, key := p.config.shapeOf(t.weight.Module)
-		got := t.elements()
 		if len(want) == 0 || len(got) != 2 || slices.Contains(want, [2]int{got[0], got[1]}) {
 			continue
 		}
@@ -56,8 +64,7 @@ func (p *patient) shapes() {
 			continue
 		}
 		p.add(Certain, KindConfigShape, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
-			"config.json or "+
-			"convert the tensor again", t.stored, got, want[0], key)
+			"config.json or convert the tensor again", t.stored, got, want[0], key)
 	}
 }
 
@@ -157,7 +164,7 @@ func (p *patient) vocabularies() {
 				"correct "+
 				"config.json or convert the tensor again", t.stored, n, c.Vocab)
 		}
-		if n := t.elements()[1]; c.Hidden > 0 && n != c.Hidden && plainAttention[c.Name] {
+		if n := t.elements()[1]; c.Hidden > 0 && n != c.Hidden && (plainAttention[c.Name] || latentAttention[c.Name]) {
 			p.add(Certain, KindConfigShape, []string{t.stored}, "%s has %d columns, and config.json calls for hidden_size %d",
 				t.stored, n, c.Hidden)
 		}

@@ -21,6 +21,7 @@ func (p *patient) square() error {
 		d float64
 	}
 	classes := map[string][]entry{}
+	var oblong []float64
 	for _, t := range p.tensors {
 		w, ok := p.weightIn(t)
 		if !ok || t.weight.Slices > 1 || w.rows != w.cols || w.rows < 64 || p.blamed[t] || !t.scan.differs {
@@ -39,8 +40,14 @@ func (p *patient) square() error {
 		}
 		classes[t.class] = append(classes[t.class], entry{w, math.Log(a / b)})
 	}
+	if err := p.oblong(&oblong); err != nil {
+		return err
+	}
 	for _, list := range classes {
 		if len(list) < 4 {
+			for _, e := range list {
+				p.loneSquare(e.w, e.d, oblong)
+			}
 			continue
 		}
 		for i, e := range list {
@@ -62,6 +69,55 @@ func (p *patient) square() error {
 		}
 	}
 	return nil
+}
+
+// oblong measures the weights that are not square, which cannot lie the other way.
+func (p *patient) oblong(out *[]float64) error {
+	for _, t := range p.tensors {
+		w, ok := p.weightIn(t)
+		if !ok || t.weight.Slices > 1 || w.rows == w.cols || min(w.rows, w.cols) < 64 || roleOf(t) != roleLinear ||
+			len(*out) >= maxOblong {
+			continue
+		}
+		m, err := w.corner(min(512, w.rows), 512)
+		if err != nil {
+			return err
+		}
+		n := min(m.rows, m.cols)
+		square := matrix{n, n, slicePart(m, n)}
+		if a, b := deviation64(rowNorms(square)), deviation64(columnNorms(square)); a > 0 && b > 0 {
+			d := math.Log(a / b)
+			if w.w.InputMajor {
+				d = -d
+			}
+			*out = append(*out, d)
+		}
+	}
+	return nil
+}
+
+const maxOblong = 256
+
+// loneSquare reports a matrix with few peers that lies the other way than nearly all weights of the checkpoint do,
+// where those agree among themselves.
+func (p *patient) loneSquare(w weight, d float64, oblong []float64) {
+	if w.w.InputMajor {
+		d = -d
+	}
+	usual, same := median(oblong), 0
+	for _, x := range oblong {
+		if x*usual > 0 && math.Abs(x) > squareLeast {
+			same++
+		}
+	}
+	if len(oblong) < 6 || float64(same) < mostly*float64(len(oblong)) || d*usual > 0 || math.Abs(usual) < 2*squareLeast ||
+		math.Abs(d+usual) > 0.35*math.Abs(usual) {
+		return
+	}
+	p.add(Likely, KindTransposed, []string{w.t.stored}, "%s looks transposed: the norms of its rows spread %.2f times as "+
+		"wide as those of its columns, and in %d of the %d other weights about %.2f times; store [outputs, "+
+		"inputs]", w.t.stored,
+		math.Exp(d), same, len(oblong), math.Exp(usual))
 }
 
 // slicePart is the leading n x n part.

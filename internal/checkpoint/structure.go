@@ -63,6 +63,9 @@ func (p *patient) structure() {
 	p.shapes()
 	p.vocabularies()
 	p.leftOut()
+	p.undeclared()
+	p.rope()
+	p.chat()
 }
 
 // text tells the stack of the language model from encoders of images and sound, and from layers that predict ahead.
@@ -79,7 +82,7 @@ func text(prefix string) bool {
 func (p *patient) gaps(st *stack) {
 	numbers := slices.Sorted(maps.Keys(st.layers))
 	last := numbers[len(numbers)-1]
-	if last > 100_000 || len(numbers) < 2 {
+	if last > 100_000 || len(numbers) < 2 { // one layer alone: layerCount
 		return
 	}
 	var missing []string
@@ -99,6 +102,12 @@ func (p *patient) layerCount(st *stack) {
 		return
 	}
 	last := slices.Max(slices.Collect(maps.Keys(st.layers)))
+	if first := slices.Min(slices.Collect(maps.Keys(st.layers))); first > 0 && len(st.layers) == 1 {
+		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers), and %s has number %d "+
+			"alone; "+
+			"fetch or convert the rest", p.config.Layers, st.prefix, first)
+		return
+	}
 	switch want, more := p.config.Layers, max(p.config.MTP, 0); {
 	case last+1 < want:
 		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers), %s ends at %d; fetch or "+
@@ -109,28 +118,59 @@ func (p *patient) layerCount(st *stack) {
 	}
 }
 
-// signature is what a layer is made of, without the numbers of experts.
-func signature(names map[string]*tensor) []string {
-	set := map[string]bool{}
-	for n := range names {
-		set[Class(n)] = true
+// blocks sorts the tensors of a stack by the module that holds theirs ("self_attn", "mlp.experts.*", "" for norms),
+// then by layer: class of the rest of the name to one tensor of it.
+func (st *stack) blocks() map[string]map[int]map[string]*tensor {
+	out := map[string]map[int]map[string]*tensor{}
+	for n, names := range st.layers {
+		for rest, t := range names {
+			class := Class(rest)
+			module := ownerOf(class)
+			at := ""
+			if i := strings.LastIndexByte(module, '.'); i >= 0 {
+				at = module[:i]
+			}
+			if out[at] == nil {
+				out[at] = map[int]map[string]*tensor{}
+			}
+			if out[at][n] == nil {
+				out[at][n] = map[string]*tensor{}
+			}
+			out[at][n][class] = t
+		}
 	}
-	return slices.Sorted(maps.Keys(set))
+	return out
 }
 
-// peersOf reports tensors that one layer lacks and all others of its build have, and experts likewise. Layers of
-// several builds (dense and sparse, attention and recurrence) are told apart by what they are made of.
+// peersOf reports tensors that a block of one layer lacks and all other blocks of its build have, and experts likewise.
+// Blocks of several builds (dense and sparse, attention and recurrence) are told apart by what they are made of.
 func (p *patient) peersOf(st *stack) {
-	builds := map[string][]int{}
-	signatures := map[string][]string{}
-	for _, n := range slices.Sorted(maps.Keys(st.layers)) {
-		s := signature(st.layers[n])
-		key := strings.Join(s, "\n")
-		builds[key], signatures[key] = append(builds[key], n), s
+	for n := range st.layers {
 		p.expertsOf(st, n)
 	}
+	for _, layers := range st.blocks() {
+		p.peersIn(st, layers)
+	}
+	whole := map[int]map[string]*tensor{} // a block that is a single tensor can be lost as a whole
+	for n, names := range st.layers {
+		whole[n] = map[string]*tensor{}
+		for rest, t := range names {
+			whole[n][Class(rest)] = t
+		}
+	}
+	p.peersIn(st, whole)
+}
+
+func (p *patient) peersIn(st *stack, block map[int]map[string]*tensor) {
+	builds := map[string][]int{}
+	signatures := map[string][]string{}
+	for _, n := range slices.Sorted(maps.Keys(block)) {
+		s := slices.Sorted(maps.Keys(block[n]))
+		key := strings.Join(s, "\n")
+		builds[key], signatures[key] = append(builds[key], n), s
+	}
 	for key, layers := range builds {
-		if len(layers) > max(1, len(st.layers)/8) {
+		if len(layers) > max(1, len(block)/8) {
 			continue // too common for a loss
 		}
 		for other, peers := range builds {
@@ -138,12 +178,16 @@ func (p *patient) peersOf(st *stack) {
 			if (len(peers) < 2 || len(peers) <= len(layers)) && !allCore(lacks) {
 				continue
 			}
-			if more > 0 || len(lacks) == 0 || len(lacks) > 4 || !lost(lacks, signatures[key]) {
+			if more > 0 || len(lacks) == 0 || modules(lacks) > 2 || !lost(lacks, signatures[key]) {
 				continue
 			}
 			for _, n := range layers {
-				for _, rest := range lacks {
-					name := p.likePeer(st, n, peers[0], rest)
+				for _, class := range lacks {
+					name := p.likePeer(st, n, peers[0], class)
+					if p.missed[Canonical(name)] {
+						continue
+					}
+					p.missed[Canonical(name)] = true
 					p.add(Likely, KindMissing, []string{name}, "%s is not there, and %d other layers of its build have one; fetch or "+
 						"convert the checkpoint again", name, len(peers))
 				}
@@ -153,30 +197,53 @@ func (p *patient) peersOf(st *stack) {
 	}
 }
 
-// allCore tells tensors that every layer of their kind has, so that one peer is enough to miss them.
-func allCore(names []string) bool {
-	return !slices.ContainsFunc(names, func(n string) bool {
-		module, _ := quant.Split(strings.TrimSuffix(n, ".bias"))
-		switch module[strings.LastIndexByte(module, '.')+1:] {
-		case "q_proj", "k_proj", "v_proj", "o_proj", "qkv_proj", "gate_proj", "up_proj", "down_proj", "gate_up_proj",
-			"input_layernorm", "post_attention_layernorm", "q_norm", "k_norm":
-			return false
-		}
-		return true
-	})
-}
-
-// lost tells tensors that went missing from a build of which the layer lacks a part: what stood beside each is still
-// there.
+// lost tells tensors of which a sibling is still there: another build has none of either.
 func lost(lacks, has []string) bool {
 	for _, name := range lacks {
-		module, _ := quant.Split(strings.TrimSuffix(name, ".bias"))
+		module := ownerOf(name)
 		i := strings.LastIndexByte(module, '.')
 		if i >= 0 && !slices.ContainsFunc(has, func(h string) bool { return strings.HasPrefix(h, module[:i+1]) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// modules counts the modules that tensors belong to.
+func modules(names []string) int {
+	set := map[string]bool{}
+	for _, n := range names {
+		module := ownerOf(n)
+		set[module] = true
+	}
+	return len(set)
+}
+
+// ownerOf is the module of a tensor, biases and tables included.
+func ownerOf(name string) string {
+	for _, s := range []string{".bias", ".tid2eid", ".e_score_correction_bias"} {
+		if stem, ok := strings.CutSuffix(name, s); ok {
+			return stem
+		}
+	}
+	module, _ := quant.Split(name)
+	return module
+}
+
+// coreModules are those that every block of their kind has, so that one peer is enough to miss them.
+var coreModules = map[string]bool{
+	"q_proj": true, "k_proj": true, "v_proj": true, "o_proj": true, "qkv_proj": true, "gate_proj": true, "up_proj": true,
+	"down_proj": true, "gate_up_proj": true, "input_layernorm": true, "post_attention_layernorm": true, "q_norm": true,
+	"k_norm": true, "q_a_proj": true, "q_a_layernorm": true, "q_b_proj": true, "kv_a_proj_with_mqa": true,
+	"kv_a_layernorm": true, "kv_b_proj": true, "pre_feedforward_layernorm": true, "post_feedforward_layernorm": true,
+	"w1": true, "w2": true, "w3": true, "fc1": true, "fc2": true, "dense": true, "in_proj": true, "out_proj": true,
+}
+
+func allCore(names []string) bool {
+	return !slices.ContainsFunc(names, func(n string) bool {
+		module := ownerOf(n)
+		return !coreModules[module[strings.LastIndexByte(module, '.')+1:]]
+	})
 }
 
 // likePeer spells the tensor that layer n lacks, as its peer has it.
@@ -251,36 +318,6 @@ func (p *patient) expertsOf(st *stack, n int) {
 			p.add(Certain, KindExpertCount, nil, "config.json calls for %d routed experts, %s.%d.%s has %d; correct "+
 				"config.json "+
 				"or fetch the rest", want, st.prefix, n, at, last+1)
-		}
-	}
-}
-
-// leftOut reports weights that are stored plain although the plan calls for their scheme and their peers have it.
-func (p *patient) leftOut() {
-	if !p.plan.Declared {
-		return
-	}
-	coded, plain := map[string]int{}, map[string][]*tensor{}
-	for _, t := range p.tensors {
-		if t.weight == nil {
-			continue
-		}
-		module := Class(t.weight.Module)
-		if t.weight.Plain() {
-			plain[module] = append(plain[module], t)
-		} else {
-			coded[module]++
-		}
-	}
-	for module, list := range plain {
-		for _, t := range list {
-			_, said, skipped := p.plan.For(t.weight.Module)
-			if coded[module] > 2*len(list) && said && skipped == "" {
-				p.add(Certain, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has it quantised like the %d "+
-					"others of "+
-					"its kind: engines look for its scales; quantise it, or list it among the modules that are left out", t.stored,
-					t.info.DType, p.plan.Source, coded[module])
-			}
 		}
 	}
 }

@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// twins reports feed-forward weights that hold the same bytes as another: an expert copied over another,
-// gate copied into up. A sample of the bytes finds candidates, a full comparison decides.
+// twins reports weights that hold the same bytes as another: an expert copied over another, gate copied into up, a
+// layer written twice. A sample of the bytes finds candidates, a full comparison decides.
 func (p *patient) twins() error {
 	seed := maphash.MakeSeed()
 	groups := map[uint64][]*tensor{}
 	for _, t := range p.tensors {
-		named := t.weight != nil || strings.HasSuffix(t.canon, ".weight")
-		if !strings.Contains(t.canon, ".ffn.") || !named || t.info.Size < 256 ||
-			!t.scan.differs {
+		named := t.weight != nil || strings.HasSuffix(t.canon, ".weight") && strings.Contains(t.canon, ".ffn.")
+		if !named || vocabulary(t) || t.info.Size < 256 || !t.scan.differs || len(t.info.Shape) < 2 {
 			continue
 		}
 		sum, err := sample(seed, t)
@@ -27,6 +26,7 @@ func (p *patient) twins() error {
 		}
 		groups[sum] = append(groups[sum], t)
 	}
+	var pairs [][2]*tensor
 	for _, g := range groups {
 		for i := 1; i < len(g); i++ {
 			for _, first := range g[:i] {
@@ -38,16 +38,45 @@ func (p *patient) twins() error {
 					return err
 				}
 				if same {
-					names := []string{first.stored, g[i].stored}
-					slices.Sort(names)
-					p.add(Certain, KindDuplicate, names, "%s and %s hold the same %d bytes: one was written over the other; fetch or "+
-						"convert the checkpoint again", names[0], names[1], first.info.Size)
+					pairs = append(pairs, [2]*tensor{first, g[i]})
 					break
 				}
 			}
 		}
 	}
+	p.twinsFound(pairs)
 	return nil
+}
+
+// twinsFound reports pairs. Models that were made deeper hold several layers twice, whole: those are worth a look.
+func (p *patient) twinsFound(pairs [][2]*tensor) {
+	weights, alike := map[int]int{}, map[int]int{} // of a layer: weights, and those that an earlier layer has as well
+	for _, t := range p.tensors {
+		if t.weight != nil && len(t.info.Shape) >= 2 {
+			weights[t.layer]++
+		}
+	}
+	for _, pair := range pairs {
+		if pair[0].layer != pair[1].layer {
+			alike[max(pair[0].layer, pair[1].layer)]++
+		}
+	}
+	repeated := 0
+	for l, n := range alike {
+		if n == weights[l] {
+			repeated++
+		}
+	}
+	for _, pair := range pairs {
+		names := []string{pair[0].stored, pair[1].stored}
+		slices.Sort(names)
+		severity, why := Certain, "one was written over the other; fetch or convert the checkpoint again"
+		if l := max(pair[0].layer, pair[1].layer); repeated > 1 && alike[l] == weights[l] {
+			severity, why = Look, fmt.Sprintf("%d layers are repeated whole, as in a model that was made deeper", repeated)
+		}
+		p.add(severity, KindDuplicate, names, "%s and %s hold the same %d bytes: "+
+			"%s", names[0], names[1], pair[0].info.Size, why)
+	}
 }
 
 // sample hashes dtype, shape and up to 1 KiB each of beginning, middle and end.

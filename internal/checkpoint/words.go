@@ -36,9 +36,9 @@ func lanesOf(d safetensors.DType) lanes {
 	}
 	switch d {
 	case safetensors.F32:
-		set(0x7f800000, 0x00800000)
+		set(0x7f800000, 0x80000000-hugeExponent<<23)
 	case safetensors.BF16:
-		set(0x7f80, 0x0080)
+		set(0x7f80, 0x8000-hugeExponent<<7)
 	case safetensors.F16:
 		set(0x7c00, 0x0400)
 	case safetensors.F64:
@@ -55,8 +55,12 @@ func lanesOf(d safetensors.DType) lanes {
 	return l
 }
 
-// special ORs, over all words, the top bit of every lane that is NaN or infinite. Words are 8 bytes; b
-// is a multiple of 8 long.
+// hugeExponent is the biased exponent of fp32 and bf16 from which a value is looked at: 2^16, which no weight
+// reaches. It takes no more time than NaN and infinity alone, which have 255.
+const hugeExponent = 127 + 16
+
+// special ORs, over all words, the top bit of every lane that is NaN, infinite or (fp32 and bf16) huge. Words are 8
+// bytes; b is a multiple of 8 long.
 func special(b []byte, l lanes) uint64 {
 	mask, add := l.mask, l.add
 	var a0, a1 uint64

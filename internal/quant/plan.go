@@ -27,17 +27,19 @@ const (
 
 // Params are what a checkpoint declares of a quantised module. Zero values are undeclared.
 type Params struct {
-	Layout      string
-	Bits        int
-	Group       int    // inputs that share a scale; -1 for a whole row
-	Block       [2]int // rows and columns that share a scale
-	Strategy    string // "tensor", "channel", "group", "block"
-	Symmetric   bool
-	ZeroLess    int  // what the stored zero point is less by: 1 in GPTQ v1
-	Divide      bool // the factor divides (compressed-tensors) where ModelOpt's multiplies
-	ActOrder    bool
-	E4M3        bool // e5m2 is ruled out
-	StaticInput bool // activations have a stored scale
+	Layout    string
+	Bits      int
+	Group     int    // inputs that share a scale; -1 for a whole row
+	Block     [2]int // rows and columns that share a scale
+	Strategy  string // "tensor", "channel", "group", "block"
+	Symmetric bool
+	// SaidSymmetric tells a declaration from a default (GPTQ).
+	SaidSymmetric bool
+	ZeroLess      int  // what the stored zero point is less by: 1 in GPTQ v1
+	Divide        bool // the factor divides (compressed-tensors) where ModelOpt's multiplies
+	ActOrder      bool
+	E4M3          bool // e5m2 is ruled out
+	StaticInput   bool // activations have a stored scale
 }
 
 // group is one entry of config_groups or quantized_layers: what the modules that match are quantised to.

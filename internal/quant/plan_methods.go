@@ -179,7 +179,7 @@ func blockOf(raw json.RawMessage) (b [2]int, err error) {
 func (p *Plan) gptq(f quantFile) error {
 	params := Params{
 		Layout: GPTQ, Bits: f.Bits, Group: f.Group, ActOrder: f.ActOrder,
-		Symmetric: f.Sym == nil || *f.Sym, ZeroLess: 1,
+		Symmetric: f.Sym == nil || *f.Sym, SaidSymmetric: f.Sym != nil && *f.Sym, ZeroLess: 1,
 	}
 	switch f.CkptForm {
 	case "", "gptq":

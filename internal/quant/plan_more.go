@@ -88,6 +88,24 @@ func (p *Plan) modelOptFile(raw []byte) error {
 	return p.modelOpt(f.Quantization)
 }
 
+// Beside reads a file that stood for quantization_config before config.json had one: quantize_config.json of AutoGPTQ,
+// quant_config.json of AutoAWQ.
+func (p *Plan) Beside(name string, raw []byte) error {
+	var f quantFile
+	if err := json.Unmarshal(PlainJSON(raw), &f); err != nil {
+		return fmt.Errorf("%s is not what its libraries write: %w", name, err)
+	}
+	p.Declared, p.Source = true, name
+	p.Method = strings.ToLower(f.Method)
+	p.ignore(f.NotConvert)
+	if p.Method == "awq" || p.Method == "" && f.WBit > 0 {
+		p.Method = "awq"
+		return p.awq(f)
+	}
+	p.Method = "gptq"
+	return p.gptq(f)
+}
+
 // quarkFile is one entry of Quark's configuration. Source: the exported config.json of amd-quark (torch/export).
 type quarkFile struct {
 	Weight json.RawMessage `json:"weight"`

@@ -1,0 +1,87 @@
+package checkpoint
+
+import "strings"
+
+// leftOut reports weights that are stored plain although the plan calls for their scheme and their peers have it.
+func (p *patient) leftOut() {
+	if !p.plan.Declared {
+		return
+	}
+	coded, plain := map[string]int{}, map[string][]*tensor{}
+	for _, t := range p.tensors {
+		if t.weight == nil {
+			continue
+		}
+		module := Class(t.weight.Module)
+		if t.weight.Plain() {
+			plain[module] = append(plain[module], t)
+		} else {
+			coded[module]++
+		}
+	}
+	for module, list := range plain {
+		for _, t := range list {
+			if p.ahead(t) || coded[module] < len(list) {
+				continue // layers that predict ahead are often kept as they were trained
+			}
+			_, said, skipped := p.plan.For(t.weight.Module)
+			severity := Certain
+			if coded[module] <= 2*len(list) {
+				severity = Likely
+			}
+			if coded[module] > 0 && said && skipped == "" {
+				p.add(severity, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has it quantised like the %d "+
+					"others of its kind: engines look for its scales; quantise it, or list it among the modules that are left out",
+					t.stored, t.info.DType, p.plan.Source, coded[module])
+			}
+		}
+	}
+}
+
+// ahead tells a layer behind the last one that config.json counts.
+func (p *patient) ahead(t *tensor) bool {
+	if t.mtp {
+		return true
+	}
+	if p.config == nil || p.config.Layers <= 0 {
+		return false
+	}
+	for s := range strings.SplitSeq(t.stored, ".") {
+		if n, ok := number(s); ok {
+			return n >= p.config.Layers
+		}
+	}
+	return false
+}
+
+// undeclared reports quantised weights of which config.json says nothing, and a declaration that no weight follows.
+func (p *patient) undeclared() {
+	if p.config == nil {
+		return
+	}
+	var coded []string
+	plain := 0
+	for _, t := range p.tensors {
+		switch {
+		case t.weight != nil && !t.weight.Plain() || len(t.faults) > 0:
+			coded = append(coded, t.stored)
+		case roleOf(t) == roleLinear:
+			plain++
+		}
+	}
+	layouts := p.plan.Layouts()
+	switch {
+	case !p.plan.Declared && len(coded) > 0:
+		p.add(Certain, KindDeclared, coded, "config.json declares no quantisation, and %d weights are quantised, "+
+			"%s the first: engines load codes as values; write quantization_config as its converter does",
+			len(coded), coded[0])
+	case p.plan.Declared && p.plan.Refused == "" && len(coded) == 0 && plain > 0 && len(layouts) > 0 && !p.onLoad():
+		p.add(Certain, KindDeclared, nil, "%s declares that weights are stored as %s, and none of the %d is: engines look "+
+			"for "+
+			"codes and scales; remove the declaration, or fetch the quantised checkpoint", p.plan.Source,
+			strings.Join(layouts, ", "), plain)
+	}
+}
+
+// onLoad tells methods that may be declared for weights which are quantised when they are loaded.
+func (p *patient) onLoad() bool { return p.plan.Method == "bitsandbytes" || p.plan.Method == "torchao" }
