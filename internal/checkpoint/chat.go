@@ -38,11 +38,7 @@ func (p *patient) chat() {
 		}
 	}
 	for name, text := range templates {
-		why := jinjaError(text)
-		if strings.TrimSpace(text) == "" {
-			why = "it is empty"
-		}
-		if why != "" {
+		if why := jinjaError(text); why != "" {
 			p.add(Certain, KindChat, nil, "the chat template of %s does not parse: %s; fetch the file again", name, why)
 		}
 	}
@@ -62,7 +58,7 @@ func templatesOf(raw []byte) map[string]string {
 	}
 	var text string
 	if json.Unmarshal(f.Template, &text) == nil {
-		if string(f.Template) == "null" {
+		if strings.TrimSpace(text) == "" { // null, or none
 			return nil
 		}
 		return map[string]string{"": text}
@@ -121,10 +117,11 @@ func (p *patient) generation(raw []byte) {
 			rows = t.elements()[0]
 		}
 	}
-	for _, id := range f.special() {
-		if rows > 0 && id >= rows {
-			p.add(Certain, KindTokenizer, nil, "generation_config.json names a special token id %d, and the embedding has %d "+
-				"rows; fetch the file of this model", id, rows)
+	for _, s := range f.special() {
+		if rows > 0 && s.ID >= rows {
+			p.add(Certain, KindTokenizer, nil, "generation_config.json has %s %d, and the embedding has %d rows; fetch the "+
+				"file "+
+				"of this model", s.Key, s.ID, rows)
 		}
 	}
 }

@@ -35,7 +35,8 @@ type Config struct {
 	KVHeads, PlainDim, PlainInner, ExpertInner, AllExperts int
 	Types                                                  []string
 	Tied                                                   *bool
-	Special                                                []int
+	Special                                                []Special
+	Shapes                                                 string // model_type of the language model
 }
 
 type configFile struct {

@@ -10,12 +10,14 @@ import (
 var plainAttention = map[string]bool{
 	"llama": true, "mistral": true, "mixtral": true, "qwen2": true, "qwen2_moe": true, "qwen3": true, "qwen3_moe": true,
 	"gemma": true, "gemma2": true, "gemma3_text": true, "phi3": true, "glm4": true, "glm4_moe": true, "minimax_m2": true,
-	"gpt_oss": true, "granite": true, "olmo": true, "olmo2": true, "smollm3": true,
+	"gpt_oss": true, "granite": true, "olmo": true, "olmo2": true, "smollm3": true, "seed_oss": true, "starcoder2": true,
+	"qwen2_vl": true, "qwen2_5_vl": true, "qwen2_vl_text": true, "qwen2_5_vl_text": true, "qwen3_next": true,
+	"nemotron_h": true, "llama4_text": true,
 }
 
 // latentAttention lists the families with compressed keys and values (MLA), whose shapes follow from their ranks.
 var latentAttention = map[string]bool{
-	"deepseek_v2": true, "deepseek_v3": true, "kimi_k2": true, "glm4_moe_lite": true, "glm_moe_dsa": true,
+	"deepseek_v2": true, "deepseek_v3": true, "kimi_k2": true, "kimi_k25": true, "glm4_moe_lite": true, "glm_moe_dsa": true,
 }
 
 // plainFile is what of config.json every language model has, in text_config where there are other parts.
@@ -41,6 +43,12 @@ type plainFile struct {
 	MTP3    int             `json:"num_mtp_modules"`
 	Text    *plainFile      `json:"text_config"`
 	Model   string          `json:"model_type"`
+	Dim2    int             `json:"attention_head_dim"` // Nemotron-H
+	Rope    int             `json:"qk_rope_head_dim"`
+	Nope    int             `json:"qk_nope_head_dim"`
+	VDim    int             `json:"v_head_dim"`
+	QRank   int             `json:"q_lora_rank"`
+	KVRank  int             `json:"kv_lora_rank"`
 }
 
 // plain fills what the general checks need; settings that are lists, one for each layer, stay 0.
@@ -56,6 +64,13 @@ func (c *Config) plain(raw []byte) {
 			f.Tied = tied
 		}
 		c.Vocab, c.Hidden, c.Layers, c.Heads = f.Vocab, f.Hidden, f.Layers, f.Heads
+		c.RopeDim, c.NopeDim, c.VDim, c.QRank, c.KVRank = f.Rope, f.Nope, f.VDim, f.QRank, f.KVRank
+	}
+	if c.Shapes = f.Model; c.Shapes == "" {
+		c.Shapes = c.Name
+	}
+	if f.HeadDim == 0 {
+		f.HeadDim = f.Dim2
 	}
 	c.KVHeads, c.PlainDim, c.PlainInner, c.ExpertInner = f.KVHeads, f.HeadDim, f.Inner, f.Expert
 	if c.KVHeads == 0 {
@@ -70,18 +85,29 @@ func (c *Config) plain(raw []byte) {
 	c.Special = f.special()
 }
 
+// Special is the id of a special token and the setting that names it.
+type Special struct {
+	Key string
+	ID  int
+}
+
 // special lists the ids of special tokens, each a number or a list.
-func (f plainFile) special() []int {
-	var out []int
-	for _, id := range []json.RawMessage{f.BOS, f.EOS, f.Pad} {
+func (f plainFile) special() []Special {
+	var out []Special
+	for _, set := range []struct {
+		key string
+		raw json.RawMessage
+	}{{"bos_token_id", f.BOS}, {"eos_token_id", f.EOS}, {"pad_token_id", f.Pad}} {
 		var one int
 		var many []int
-		if json.Unmarshal(id, &one) == nil {
+		if json.Unmarshal(set.raw, &one) == nil {
 			many = []int{one}
-		} else if json.Unmarshal(id, &many) != nil {
+		} else if json.Unmarshal(set.raw, &many) != nil {
 			continue
 		}
-		out = append(out, many...)
+		for _, id := range many {
+			out = append(out, Special{set.key, id})
+		}
 	}
 	return out
 }
@@ -95,7 +121,7 @@ func (c *Config) allExperts() int {
 
 func (c *Config) tied() (tied, said bool) { return c.Tied != nil && *c.Tied, c.Tied != nil }
 
-func (c *Config) special() []int { return c.Special }
+func (c *Config) special() []Special { return c.Special }
 
 // shapeOf lists the shapes that a module may have, outputs first, and the setting that fixes it.
 func (c *Config) shapeOf(module string) (shapes [][2]int, key string) {
@@ -103,7 +129,7 @@ func (c *Config) shapeOf(module string) (shapes [][2]int, key string) {
 		return nil, ""
 	}
 	last := module[strings.LastIndexByte(module, '.')+1:]
-	if latentAttention[c.Name] {
+	if latentAttention[c.Shapes] {
 		shapes, key = c.latentShape(last)
 	} else {
 		shapes, key = c.headShape(last)
@@ -123,6 +149,9 @@ func (c *Config) headShape(last string) (shapes [][2]int, key string) {
 	h, q, kv := c.Hidden, c.Heads*c.PlainDim, c.KVHeads*c.PlainDim
 	switch last {
 	case "q_proj":
+		if c.Shapes == "qwen3_next" {
+			q *= 2 // an output gate beside the query
+		}
 		return [][2]int{{q, h}}, "num_attention_heads"
 	case "k_proj", "v_proj":
 		return [][2]int{{kv, h}}, "num_key_value_heads"
@@ -156,7 +185,7 @@ func (c *Config) latentShape(last string) (shapes [][2]int, key string) {
 
 // innerShape is that of feed-forward layers; an expert has moe_intermediate_size where there is one.
 func (c *Config) innerShape(module, last string) (shapes [][2]int, key string) {
-	if strings.Contains(module, "shared_expert") {
+	if strings.Contains(module, "shared_expert") || c.Shapes == "llama4_text" || c.Shapes == "qwen3_next" {
 		return nil, ""
 	}
 	h, routed := c.Hidden, strings.Contains(module, ".experts.")
@@ -174,6 +203,10 @@ func (c *Config) innerShape(module, last string) (shapes [][2]int, key string) {
 			shapes = append(shapes, [2]int{h, n})
 		case "gate_up_proj":
 			shapes = append(shapes, [2]int{2 * n, h})
+		case "c_fc":
+			shapes = append(shapes, [2]int{n, h})
+		case "c_proj":
+			shapes = append(shapes, [2]int{h, n})
 		}
 	}
 	return shapes, "intermediate_size"
@@ -192,7 +225,7 @@ func (c *Config) vectorOf(name string) (shape []int, key string) {
 	case strings.HasSuffix(name, ".kv_a_layernorm.weight") && c.KVRank > 0:
 		return []int{c.KVRank}, "kv_lora_rank"
 	case (strings.HasSuffix(name, ".q_norm.weight") || strings.HasSuffix(name, ".k_norm.weight")) &&
-		strings.HasPrefix(c.Name, "qwen3") && c.PlainDim > 0:
+		strings.HasPrefix(c.Shapes, "qwen3") && c.PlainDim > 0:
 		return []int{c.PlainDim}, "head_dim"
 	case strings.HasSuffix(name, ".experts.gate_up_proj_bias") && c.AllExperts > 0 && c.PlainInner > 0:
 		return []int{c.AllExperts, 2 * c.PlainInner}, "num_local_experts and intermediate_size"

@@ -28,8 +28,8 @@ const (
 	markBytes   = 64
 	markFactor  = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd
 	maxMarks    = 4 << 20            // of a checkpoint: 64 MiB
-	leastMarks  = 6                  // bits: a landmark each 512 bytes
-	leastCopy   = 1024               // bytes that must agree
+	leastMarks  = 3                  // bits: a landmark each 64 bytes
+	leastCopy   = 512                // bytes that must agree
 	commonMarks = 8                  // a hash at more places is a pattern, not a copy
 )
 

@@ -38,6 +38,25 @@ func (p *patient) leftOut() {
 	}
 }
 
+// unlisted reports routers that are stored plain and that no list leaves out, where the method quantises every linear
+// layer that is not listed. (fp8, GPTQ and AWQ leave routers alone by themselves.)
+func (p *patient) unlisted() {
+	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() || p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
+		return
+	}
+	for _, t := range p.tensors {
+		if t.weight == nil || !t.weight.Plain() || roleOf(t) != roleRouter || p.ahead(t) {
+			continue
+		}
+		if _, said, skipped := p.plan.For(t.weight.Module); said && skipped == "" {
+			p.add(Likely, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has every linear layer quantised and "+
+				"does "+
+				"not list %s among those that are left out: engines look for its scales; list it", t.stored, t.info.DType,
+				p.plan.Source, t.weight.Module)
+		}
+	}
+}
+
 // ahead tells a layer behind the last one that config.json counts.
 func (p *patient) ahead(t *tensor) bool {
 	if t.mtp {

@@ -52,18 +52,45 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 			return found(KindNibbles, "%s is the base with neighbouring columns exchanged: its codes are packed with the even "+
 				"element in the high nibble; pack it into the low one", name)
 		}
+		for _, order := range fieldOrders {
+			if share(a, v.reordered(o, order)) <= leftOver {
+				return found(KindNibbles, "%s is the base with the eight columns of each word in the order %v: its codes are "+
+					"packed "+
+					"in the order of another format; pack them as this one does", name, order)
+			}
+		}
+		if k := v.zeroOff(a, o); k != 0 {
+			return found(KindZeroPoint, "%s is the base moved by %d steps of its scale in every value: its zero points are "+
+				"off by "+
+				"that much (GPTQ stores them less one in checkpoint_format gptq, and as they are in gptq_v2)", name, k)
+		}
 		if perm, what, ok := transposition(v, rows); ok && share(a, o.permuted(perm, true)) <= leftOver {
 			return found(KindBaseTransposed, "%s is the base with %s transposed; transpose it back", name, what)
 		}
 	}
+	g, blocks := v.gridOf(a, o)
 	if f, constant := factor(a, o); constant && f != 1 {
+		if s := math.Pow(g.global, 2); blocks && (g.inverted() || s != 1 && math.Abs(math.Log2(math.Abs(f)/s)) < 0.1) {
+			return found(KindScaleInverted, "%s is %g times the base in every value, the square of its stored scale: the scale "+
+				"is inverted; store what the codes are multiplied by", name, f)
+		}
 		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, "+
 			"left out or inverted; divide the scale by this factor", name, f, d.RelL2)
 	}
-	if blocks, off := blockFactors(v, a, o); off > 0 {
+	if blocks && g.off > 0 && g.unexplained <= g.of/20 {
+		if g.inverted() {
+			return found(KindScaleInverted, "%s is the base times the square of the stored scale, block by block: every scale "+
+				"is "+
+				"inverted; store what the codes are multiplied by", name)
+		}
+		where := g.displaced()
+		if where == "" {
+			where = "their scales belong to other blocks"
+		}
 		return found(KindBaseBlocks, "%s is the base times a factor that changes from block to block, in %d of %d blocks "+
-			"of the first %d rows: the codes are right and their scales belong to other blocks; store the scales in the order "+
-			"of their blocks", name, off, blocks, rows)
+			"of the first %d rows: the codes are right, and of the scales %s; store the scales in the order of their "+
+			"blocks", name,
+			g.off, g.of, rows, where)
 	}
 	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, "+
 		"by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols,
@@ -195,48 +222,5 @@ func factor(v, w strip) (f float64, constant bool) {
 	if r := math.Exp2(math.Round(math.Log2(math.Abs(f)))); math.Abs(math.Abs(f)/r-1) < 0.01 {
 		f = math.Copysign(r, f)
 	}
-	scaled := w
-	scaled.v = make([]float64, len(w.v))
-	for i := range w.v {
-		scaled.v[i] = w.v[i] * f
-	}
-	return f, share(v, scaled) <= leftOver
-}
-
-// blockFactors counts the blocks of a quantised weight that are the base times a factor of their own.
-func blockFactors(v weight, a, o strip) (blocks, off int) {
-	if v.q == nil {
-		return 0, 0
-	}
-	br, bc := v.w.Block()
-	if br == 0 || bc == 0 {
-		return 0, 0
-	}
-	rows := len(a.v) / v.cols
-	unexplained := 0
-	for r := 0; r < rows; r += br {
-		for c := 0; c < v.cols; c += bc {
-			var vw, ww, vv float64
-			for i := r; i < min(rows, r+br); i++ {
-				for k := c; k < min(v.cols, c+bc); k++ {
-					x, y := a.v[i*v.cols+k], o.v[i*v.cols+k]
-					vw, ww, vv = vw+x*y, ww+y*y, vv+x*x
-				}
-			}
-			blocks++
-			if ww == 0 || vv == 0 {
-				continue
-			}
-			f := vw / ww
-			if residual := vv - f*vw; residual > 0.08*vv { // e2m1 leaves about 0.01 of the energy
-				unexplained++
-			} else if f > 1.3 || f < 1/1.3 {
-				off++
-			}
-		}
-	}
-	if unexplained > blocks/20 {
-		return blocks, 0
-	}
-	return blocks, off
+	return f, share(v, w.times(func(int) float64 { return f })) <= leftOver
 }

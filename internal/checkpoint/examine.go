@@ -191,6 +191,9 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 	if o.ScanOnly {
 		return nil
 	}
+	if err := p.zeroScales(quants); err != nil {
+		return err
+	}
 	p.blockTops(quants)
 	p.scaleTops(quants)
 	if err := p.twins(); err != nil {
@@ -214,6 +217,9 @@ func (p *patient) contents(ctx context.Context, quants []*coded, o Options) erro
 	if err := p.relabelled(); err != nil {
 		return err
 	}
+	if err := p.sideways(); err != nil {
+		return err
+	}
 	if err := p.square(); err != nil {
 		return err
 	}
@@ -228,7 +234,8 @@ func (p *patient) jobs(quants []*coded, tops bool) map[*tensor]*job {
 	for i, t := range p.tensors {
 		list[i] = newJob(t)
 		list[i].scale = p.isScale(t)
-		list[i].holes, list[i].stride = canBeHoled(t), holeStride(t.info.Size)
+		list[i].signed = p.signed(t)
+		list[i].holes, list[i].stride = canBeHoled(t), t.holeStride()
 		if tops && canBeCopied(t) {
 			list[i].marks = markBits(p.bytes)
 		}

@@ -24,13 +24,23 @@ const (
 
 func smallestHole(size int64) int64 { return max(holeLeast, min(holeBytes, size/100)) }
 
+// scaleHole is the shortest run in e8m0 scales, of which zero is 2^-127 and which no block that holds anything has.
+const scaleHole = 16
+
+func (t *tensor) smallestHole() int64 {
+	if t.part == quant.Scale && t.info.DType.Bits() == 8 {
+		return scaleHole
+	}
+	return smallestHole(t.info.Size)
+}
+
 // holeStride is how far apart the bytes are that are looked at: close enough that no run of smallestHole is stepped
 // over.
-func holeStride(size int64) int { return int(max(64, min(1024, smallestHole(size)/2)) &^ 7) }
+func (t *tensor) holeStride() int { return int(max(8, min(1024, t.smallestHole()/2)) &^ 7) }
 
 // zeroRuns appends the runs of zero bytes in b, which lies at off of its tensor. It looks at a word every stride bytes,
 // and closer where that is zero.
-func zeroRuns(runs []hole, b []byte, off int64, stride int) []hole {
+func zeroRuns(runs []hole, b []byte, off int64, stride, least int) []hole {
 	for at := 0; at+8 <= len(b); at += stride {
 		if binary.LittleEndian.Uint64(b[at:]) != 0 {
 			continue
@@ -43,7 +53,7 @@ func zeroRuns(runs []hole, b []byte, off int64, stride int) []hole {
 			to++
 		}
 		edge := from == 0 || to == len(b)
-		if to-from >= holeLeast || edge {
+		if to-from >= least || edge {
 			next := hole{off + int64(from), off + int64(to)}
 			if n := len(runs); n > 0 && runs[n-1].to == next.from {
 				runs[n-1].to = next.to
@@ -69,7 +79,7 @@ func (t *tensor) joined() []hole {
 			out = append(out, h)
 		}
 	}
-	least := smallestHole(t.info.Size)
+	least := t.smallestHole()
 	return slices.DeleteFunc(out, func(h hole) bool { return h.to-h.from < least })
 }
 
@@ -136,7 +146,7 @@ func (p *patient) holed() {
 
 // canBeHoled tells tensors in which a run of zeros means something: values and codes of matrices, and their scales.
 func canBeHoled(t *tensor) bool {
-	if t.info.Size < 2*holeLeast || len(t.info.Shape) < 2 {
+	if len(t.info.Shape) < 2 || t.info.Size < 2*t.smallestHole() {
 		return false
 	}
 	switch t.part {

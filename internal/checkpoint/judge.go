@@ -91,6 +91,11 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	}
 }
 
+// signed tells scales that may be negative: MLX takes the sign of the group's largest magnitude.
+func (p *patient) signed(t *tensor) bool {
+	return t.of != nil && t.of.weight != nil && t.of.weight.Layout == quant.MLX
+}
+
 // isScale tells a scale of a weight, of its activations or of a cache.
 func (p *patient) isScale(t *tensor) bool {
 	switch t.part {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -57,10 +58,38 @@ func (r Report) Page(name string, started time.Time) report.Run {
 			})
 		}
 		run.Tables = append(run.Tables, t)
+		run.Charts = append(run.Charts, r.picture())
 	}
 	code, text := r.Verdict()
 	run.Verdict = report.Verdict{Code: int(code), Text: text}
 	return run
+}
+
+// named is how many of the worst tensors the picture names.
+const named = 8
+
+// picture draws the errors against the base, worst tensor first, on a logarithmic scale; the worst are named.
+func (r Report) picture() report.Chart {
+	c := report.Chart{
+		Title: "error against the base", XLabel: "tensors, worst first", YLabel: "log2", LogX: true,
+		Note: "half steps: at most 1 (log2 0) is what rounding to nearest leaves",
+	}
+	steps, relative := report.Series{Name: "largest error, half steps"}, report.Series{Name: "relative L2"}
+	for i, d := range r.Base {
+		x := float64(i + 1)
+		if d.HalfSteps > 0 {
+			steps.Points = append(steps.Points, report.Point{X: x, Y: math.Log2(d.HalfSteps)})
+		}
+		if d.RelL2 > 0 {
+			relative.Points = append(relative.Points, report.Point{X: x, Y: math.Log2(d.RelL2)})
+		}
+		if i < named {
+			c.Marks = append(c.Marks, report.Mark{At: x, Text: fmt.Sprintf("%s: %.3g half steps, relative L2 %.3g", d.Tensor,
+				d.HalfSteps, d.RelL2)})
+		}
+	}
+	c.Series = []report.Series{steps, relative}
+	return c
 }
 
 // cases are one passed case for a sound checkpoint, else one for every finding; only certain and likely ones are

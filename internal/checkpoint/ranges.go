@@ -163,6 +163,9 @@ func (p *patient) zeroPoints(quants []*coded) error {
 		}
 		n := float64(len(m.data))
 		mean, rms := sum/n, math.Sqrt(squares/n)
+		if p.unbalanced(q) {
+			continue
+		}
 		if p.notSymmetric(q) || !(math.Abs(mean) > meanLimit*rms) {
 			continue
 		}
@@ -180,6 +183,38 @@ func (p *patient) zeroPoints(quants []*coded) error {
 			"one near 0: %s; convert the tensor again, or correct checkpoint_format", q.weight.stored, mean/rms, about)
 	}
 	return nil
+}
+
+// unbalanced reports MLX scales and biases that do not belong together: a bias is the group's extreme value, a number
+// of steps from zero that the codes can count, unless no value of the group has the other sign.
+func (p *patient) unbalanced(q *coded) bool {
+	if q.w.Layout != quant.MLX {
+		return false
+	}
+	bias := p.shelf[q.w.Part(quant.Offset)]
+	if bias == nil || q.scale == nil {
+		return false
+	}
+	s, b := q.scale.head(), bias.head()
+	far, all := 0, 0
+	most := math.Exp2(float64(q.w.Declared().Bits))
+	for i := range min(len(s), len(b)) {
+		if s[i] == 0 {
+			continue
+		}
+		all++
+		if steps := math.Abs(b[i] / s[i]); steps > 1.5*most || steps < 0.2 {
+			far++
+		}
+	}
+	if all < 16 || 2*far < all {
+		return false
+	}
+	p.add(Likely, KindMagnitude, []string{q.scale.stored, bias.stored, q.weight.stored}, "%s and %s do not belong "+
+		"together: "+
+		"in %d of %d groups the bias is not a number of steps from zero that %d bits count; convert the tensor again",
+		q.scale.stored, bias.stored, far, all, q.w.Declared().Bits)
+	return true
 }
 
 // notSymmetric reports zero points of GPTQ that is declared symmetric and are not the middle of the range: engines

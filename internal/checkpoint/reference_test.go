@@ -1,10 +1,8 @@
 package checkpoint_test
 
 import (
-	"bytes"
 	"context"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -56,77 +54,5 @@ func TestReference(t *testing.T) {
 				t.Errorf("%d linear layers were compared, want %d", linear, 7*gL)
 			}
 		})
-	}
-}
-
-// What a converter gets wrong is named: gate and up exchanged, a scale doubled or inverted, another layer's tensor.
-func TestReferenceNames(t *testing.T) {
-	t.Parallel()
-	exchange := func(f *folder, a, b string) {
-		for _, s := range f.tensors {
-			if rest, ok := strings.CutPrefix(s.name, a); ok {
-				for _, o := range f.tensors {
-					if o.name == b+rest {
-						s.raw, o.raw = o.raw, s.raw
-					}
-				}
-			}
-		}
-	}
-	const gate, up = "model.layers.1.mlp.gate_proj.", "model.layers.1.mlp.up_proj."
-	scales := func(f *folder, change func(v float64) float64) {
-		for _, s := range f.tensors {
-			if strings.HasPrefix(s.name, gate) && isScales(s) {
-				s.floats(func(_ int, v float64) float64 { return change(v) })
-			}
-		}
-	}
-	for name, c := range map[string]struct {
-		do    func(f *folder)
-		kinds []string
-		only  string // schemes that it applies to; "" for all
-	}{
-		"gate-up": {func(f *folder) { exchange(f, gate, up) }, []string{checkpoint.KindGateUpSwapped}, ""},
-		"layer": {
-			func(f *folder) { exchange(f, gate, "model.layers.2.mlp.gate_proj.") },
-			[]string{checkpoint.KindBaseSwapped},
-			"",
-		},
-		"doubled": {
-			func(f *folder) { scales(f, func(v float64) float64 { return 2 * v }) },
-			[]string{checkpoint.KindBaseScale},
-			"fp8-block ct-fp8-channel ct-w4a16 ct-w8a8",
-		},
-		"nibbles": {func(f *folder) {
-			for _, s := range f.tensors {
-				if strings.HasPrefix(s.name, gate) && s.dtype == "U8" && len(s.raw) > 8192 {
-					s.raw = bytes.Clone(s.raw)
-					for i, b := range s.raw {
-						s.raw[i] = b<<4 | b>>4
-					}
-				}
-			}
-		}, []string{checkpoint.KindNibbles}, "quark-mxfp4 ct-mxfp4 modelopt-nvfp4 ct-nvfp4"},
-	} {
-		for i, scheme := range referenced {
-			if draws() == 1 && (i+len(name))%2 == 1 { // half of the schemes for each kind
-				continue
-			}
-			if c.only != "" && !slices.Contains(strings.Fields(c.only), scheme) ||
-				c.only == "" && strings.HasPrefix(scheme, "gptq-") && scheme != "gptq-sym" {
-				continue
-			}
-			t.Run(name+"/"+scheme, func(t *testing.T) {
-				t.Parallel()
-				f := drawn(t, scheme, "llama", 8)
-				c.do(f)
-				r := compared(t, f, drawn(t, "bf16", "llama", 8))
-				if !slices.ContainsFunc(r.Findings, func(x checkpoint.Finding) bool {
-					return x.Severity >= checkpoint.Likely && slices.Contains(c.kinds, x.Kind)
-				}) {
-					t.Errorf("not named: %v", first(r.Findings, 3))
-				}
-			})
-		}
 	}
 }

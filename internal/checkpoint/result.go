@@ -54,6 +54,7 @@ type job struct {
 	t      *tensor
 	lanes  lanes
 	scale  bool   // values must be positive
+	signed bool   // or at least not zero
 	codes  scheme // mxfp4, nvfp4: count blocks with a top code
 	fp4    bool   // two e2m1 codes a byte: each nibble has a sign
 	tops   bool   // e4m3 block scales: find the largest
@@ -86,7 +87,7 @@ func (j *job) piece(r *result, off int64, b []byte) {
 		r.marks = landmarks(r.marks, b, off, j.marks)
 	}
 	if j.holes {
-		r.holes = zeroRuns(r.holes, b, off, j.stride)
+		r.holes = zeroRuns(r.holes, b, off, j.stride, int(min(holeLeast, j.t.smallestHole())))
 	}
 	if whole := len(b) &^ 7; whole < len(b) {
 		tail := [8]byte{}
@@ -185,7 +186,7 @@ func (j *job) count(r *result, off int64, b []byte) {
 
 func (j *job) countScales(r *result, off int64, b []byte) {
 	j.each(off, b, func(i int64, v float64) {
-		if v > 0 || math.IsNaN(v) {
+		if v > 0 || j.signed && v < 0 || math.IsNaN(v) {
 			return
 		}
 		if r.badScales == 0 {

@@ -23,7 +23,8 @@ func roleOf(t *tensor) int {
 		if len(t.info.Shape) == 2 {
 			return roleEmbed
 		}
-	case strings.HasPrefix(n, "lm_head.weight"), n == "head.weight", strings.HasSuffix(n, ".lm_head.weight"):
+	case strings.HasPrefix(n, "lm_head.weight"), n == "head.weight", strings.HasSuffix(n, ".lm_head.weight"),
+		strings.HasSuffix(n, "shared_head.head.weight"):
 		return roleHead
 	case strings.HasSuffix(t.canon, "ffn.gate.weight"), strings.HasSuffix(n, "router.weight"):
 		return roleRouter

@@ -37,7 +37,7 @@ func (p *patient) shapes() {
 	for _, list := range classes {
 		p.shapePeers(list)
 	}
-	if p.config == nil || !plainAttention[p.config.Name] && !latentAttention[p.config.Name] {
+	if p.config == nil || !plainAttention[p.config.Shapes] && !latentAttention[p.config.Shapes] {
 		return
 	}
 	for _, t := range p.tensors {
@@ -140,8 +140,8 @@ func (p *patient) shapePeers(list []*tensor) {
 func (p *patient) vocabularies() {
 	var embed, head *tensor
 	for _, t := range p.tensors {
-		if t.part != quant.None {
-			continue
+		if t.part != quant.None || t.stored != Class(t.stored) {
+			continue // those of a layer that predicts ahead are its own
 		}
 		switch roleOf(t) {
 		case roleEmbed:
@@ -164,7 +164,7 @@ func (p *patient) vocabularies() {
 				"correct "+
 				"config.json or convert the tensor again", t.stored, n, c.Vocab)
 		}
-		if n := t.elements()[1]; c.Hidden > 0 && n != c.Hidden && (plainAttention[c.Name] || latentAttention[c.Name]) {
+		if n := t.elements()[1]; c.Hidden > 0 && n != c.Hidden && (plainAttention[c.Shapes] || latentAttention[c.Shapes]) {
 			p.add(Certain, KindConfigShape, []string{t.stored}, "%s has %d columns, and config.json calls for hidden_size %d",
 				t.stored, n, c.Hidden)
 		}
@@ -185,10 +185,11 @@ func (p *patient) vocabularies() {
 			"last "+
 			"tokens read beyond it; fetch the tokenizer of this model", n-1, embed.stored, rows)
 	}
-	for _, id := range c.special() {
-		if id >= rows {
-			p.add(Certain, KindTokenizer, []string{embed.stored}, "config.json names a special token id %d, and %s has %d rows",
-				id, embed.stored, rows)
+	for _, s := range c.special() {
+		if s.ID >= rows {
+			p.add(Certain, KindTokenizer, []string{embed.stored}, "config.json has %s %d, and %s has %d rows: correct the id, "+
+				"or "+
+				"fetch the config of this model", s.Key, s.ID, embed.stored, rows)
 		}
 	}
 }

@@ -64,6 +64,7 @@ func (p *patient) structure() {
 	p.vocabularies()
 	p.leftOut()
 	p.undeclared()
+	p.unlisted()
 	p.rope()
 	p.chat()
 }
@@ -108,6 +109,13 @@ func (p *patient) layerCount(st *stack) {
 			"fetch or convert the rest", p.config.Layers, st.prefix, first)
 		return
 	}
+	if at := st.firstAhead(); at >= 0 && at != p.config.Layers {
+		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers), and %s.%d predicts ahead "+
+			"(it "+
+			"has eh_proj or enorm), which the first behind the last layer does; correct "+
+			"config.json", p.config.Layers, st.prefix, at)
+		return
+	}
 	switch want, more := p.config.Layers, max(p.config.MTP, 0); {
 	case last+1 < want:
 		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers), %s ends at %d; fetch or "+
@@ -116,6 +124,20 @@ func (p *patient) layerCount(st *stack) {
 		p.add(Certain, KindLayerCount, nil, "config.json calls for %d layers (num_hidden_layers) and %d that predict ahead, "+
 			"%s has %d: engines leave the last ones out; correct config.json", want, more, st.prefix, last+1)
 	}
+}
+
+// firstAhead is the first layer that predicts a further token, as DeepSeek V3, GLM and others store it behind the
+// last; -1 without one.
+func (st *stack) firstAhead() int {
+	first := -1
+	for n, names := range st.layers {
+		_, a := names["eh_proj.weight"]
+		_, b := names["enorm.weight"]
+		if (a || b) && (first < 0 || n < first) {
+			first = n
+		}
+	}
+	return first
 }
 
 // blocks sorts the tensors of a stack by the module that holds theirs ("self_attn", "mlp.experts.*", "" for norms),
@@ -297,8 +319,9 @@ func (p *patient) expertsOf(st *stack, n int) {
 		for e := range last + 1 {
 			names := list[e]
 			if names == nil {
-				p.add(Certain, KindExpertCount, nil, "%s.%d.%s has experts up to %d, and none is numbered %d; fetch or convert "+
-					"the rest", st.prefix, n, at, last, e)
+				lost := fmt.Sprintf("%s.%d.%s.%d", st.prefix, n, at, e)
+				p.add(Certain, KindExpertCount, []string{lost}, "%s is not there, and %s.%d.%s has experts up to %d; fetch or "+
+					"convert the rest", lost, st.prefix, n, at, last)
 				continue
 			}
 			for name, count := range has {
@@ -315,7 +338,11 @@ func (p *patient) expertsOf(st *stack, n int) {
 			}
 		}
 		if want := p.config.allExperts(); want > 0 && last+1 != want && text(st.prefix) {
-			p.add(Certain, KindExpertCount, nil, "config.json calls for %d routed experts, %s.%d.%s has %d; correct "+
+			var names []string
+			for e := last + 1; e < min(want, last+1+maxListed); e++ {
+				names = append(names, fmt.Sprintf("%s.%d.%s.%d", st.prefix, n, at, e))
+			}
+			p.add(Certain, KindExpertCount, names, "config.json calls for %d routed experts, %s.%d.%s has %d; correct "+
 				"config.json "+
 				"or fetch the rest", want, st.prefix, n, at, last+1)
 		}

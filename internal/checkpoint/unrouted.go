@@ -62,16 +62,28 @@ func (p *patient) emptyExperts(t *tensor, runs []hole) bool {
 
 // values decodes a small tensor of a float dtype; nil where it cannot be.
 func (t *tensor) values() []float64 {
-	f, err := format.ByDType(string(t.info.DType))
-	if err != nil || t.info.Size > 1<<20 {
-		return nil
+	if v := t.head(); len(v) == t.info.Elements() {
+		return v
 	}
-	raw, err := t.file.Bytes(t.stored)
+	return nil
+}
+
+// head decodes the first values of a tensor of a float dtype, up to a megabyte of them.
+func (t *tensor) head() []float64 {
+	f, err := format.ByDType(string(t.info.DType))
 	if err != nil {
 		return nil
 	}
+	s, err := t.file.Section(t.stored)
+	if err != nil {
+		return nil
+	}
+	raw := make([]byte, min(t.info.Size, 1<<20))
+	if n, _ := s.ReadAt(raw, 0); n < len(raw) {
+		return nil
+	}
 	v, err := format.DecodeBytes(f, raw)
-	if err != nil || len(v) != t.info.Elements() {
+	if err != nil {
 		return nil
 	}
 	return v

@@ -90,6 +90,9 @@ func (p *Plan) For(module string) (params Params, said bool, skipped string) {
 	return Params{}, false, ""
 }
 
+// Lists tells whether the plan leaves any module out by name.
+func (p *Plan) Lists() bool { return len(p.skip) > 0 }
+
 // Targets tells whether the plan names this very module, rather than every linear layer.
 func (p *Plan) Targets(module string) bool {
 	for _, g := range p.groups {
