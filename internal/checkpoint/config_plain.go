@@ -17,7 +17,8 @@ var plainAttention = map[string]bool{
 
 // latentAttention lists the families with compressed keys and values (MLA), whose shapes follow from their ranks.
 var latentAttention = map[string]bool{
-	"deepseek_v2": true, "deepseek_v3": true, "kimi_k2": true, "kimi_k25": true, "glm4_moe_lite": true, "glm_moe_dsa": true,
+	"deepseek_v2": true, "deepseek_v3": true, "kimi_k2": true, "kimi_k25": true, "glm4_moe_lite": true,
+	"glm_moe_dsa": true,
 }
 
 // plainFile is what of config.json every language model has, in text_config where there are other parts.

@@ -41,7 +41,8 @@ func (p *patient) leftOut() {
 // unlisted reports routers that are stored plain and that no list leaves out, where the method quantises every linear
 // layer that is not listed. (fp8, GPTQ and AWQ leave routers alone by themselves.)
 func (p *patient) unlisted() {
-	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() || p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
+	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() ||
+		p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
 		return
 	}
 	for _, t := range p.tensors {

@@ -70,7 +70,7 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 	}
 	g, blocks := v.gridOf(a, o)
 	if f, constant := factor(a, o); constant && f != 1 {
-		if s := math.Pow(g.global, 2); blocks && (g.inverted() || s != 1 && math.Abs(math.Log2(math.Abs(f)/s)) < 0.1) {
+		if s := g.global * g.global; blocks && (g.inverted() || s != 1 && math.Abs(math.Log2(math.Abs(f)/s)) < 0.1) {
 			return found(KindScaleInverted, "%s is %g times the base in every value, the square of its stored scale: the scale "+
 				"is inverted; store what the codes are multiplied by", name, f)
 		}

@@ -41,24 +41,26 @@ func (p *patient) classes() {
 				"so bits were flipped or the bytes are of something else; fetch or convert the tensor again", t.stored, r.huge,
 				hugeExponent-127, r.hugeValue, r.firstHuge)
 		}
-		switch why := ""; {
-		case r.badScales == 0:
-		case !r.nonzero && t.expert >= 0:
-			if why = p.unrouted(t, t.expert); why != "" {
-				p.add(Note, KindScaleSign, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored, why)
-				break
-			}
-			fallthrough
-		default:
-			p.add(Certain, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
-				"scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored,
-				r.badScales, n, r.badValue, r.firstBad)
+		if r.badScales > 0 {
+			p.badScales(t)
 		}
 		if !r.scanned || t.info.DType == safetensors.Bool {
 			continue
 		}
 		p.sameness(t, scale)
 	}
+}
+
+// badScales reports scales that are zero or negative.
+func (p *patient) badScales(t *tensor) {
+	r, name := t.scan, []string{t.stored}
+	if why := p.unrouted(t, t.expert); why != "" && !r.nonzero {
+		p.add(Note, KindScaleSign, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored, why)
+		return
+	}
+	p.add(Certain, KindScaleSign, name, "%s holds %d of %d scales that are zero or negative, first %g at element %d; a "+
+		"scale is the block's largest magnitude over the format's and is positive: convert the tensor again", t.stored,
+		r.badScales, t.info.Elements(), r.badValue, r.firstBad)
 }
 
 // sameness judges all-zero and constant tensors.

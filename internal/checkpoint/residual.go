@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -9,13 +10,16 @@ import (
 // of the columns of what reads the stream go together across layers and projections, and so do the norms of the rows
 // of what writes it. A square matrix that is transposed goes with the profile on its other side.
 
-// residualSide is how far each square weight's columns (positive) or rows (negative) follow the profile, in Fisher's
-// z, and residualLeast is how far they must at least for a verdict, in standard errors.
+// residualLeast is how much better one side of a matrix must follow the profile than the other, in standard errors of
+// the difference of Fisher's z.
 const residualLeast = 6
 
 // readers of the residual stream, by the last part of their module's name; what writes to it ends otherwise.
 var (
-	readers = []string{"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "gate_up_proj", "qkv_proj", "w1", "w3", "in_proj", "c_fc"}
+	readers = []string{
+		"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "gate_up_proj", "qkv_proj", "w1", "w3", "in_proj",
+		"c_fc",
+	}
 	writers = []string{"o_proj", "down_proj", "out_proj", "w2", "dense", "c_proj"}
 )
 
@@ -79,15 +83,11 @@ func (p *patient) sideways() error {
 // usualSide is the sign that a projection has by its name, as a z that counts; 0 for one that is not known.
 func usualSide(module string) float64 {
 	last := module[strings.LastIndexByte(module, '.')+1:]
-	for _, r := range readers {
-		if last == r {
-			return residualLeast
-		}
-	}
-	for _, w := range writers {
-		if last == w {
-			return -residualLeast
-		}
+	switch {
+	case slices.Contains(readers, last):
+		return residualLeast
+	case slices.Contains(writers, last):
+		return -residualLeast
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/assay-suite/assay/internal/quant"
@@ -55,8 +56,9 @@ const zeroScaleBytes = 4 << 20
 // Over a block of zeros it is what the format's own conversion stores.
 func (p *patient) zeroScales(quants []*coded) error {
 	for _, q := range quants {
-		if q.w == nil || q.w.Layout != quant.MXFP4 && q.w.Layout != quant.MXFP8 && q.w.Layout != quant.FP8 || q.scale == nil ||
-			q.scale.info.DType.Bits() != 8 || q.scale.info.Size > zeroScaleBytes || q.scale.info.Elements() == 0 {
+		if q.w == nil || q.scale == nil || q.scale.info.DType.Bits() != 8 || q.scale.info.DType == safetensors.F8E4M3 ||
+			q.scale.info.Size > zeroScaleBytes || q.scale.info.Elements() == 0 || len(q.scale.info.Shape) < 2 ||
+			!slices.Contains([]string{quant.MXFP4, quant.MXFP8, quant.FP8}, q.w.Layout) {
 			continue
 		}
 		raw, err := q.scale.file.Bytes(q.scale.stored)
@@ -65,14 +67,14 @@ func (p *patient) zeroScales(quants []*coded) error {
 		}
 		first, count := -1, 0
 		for i, b := range raw {
-			if b != 0 || q.scale.info.DType == safetensors.F8E4M3 {
+			if b != 0 {
 				continue
 			}
 			if count++; first < 0 {
 				first = i
 			}
 		}
-		if first < 0 || len(q.scale.info.Shape) < 2 {
+		if first < 0 {
 			continue
 		}
 		br, _ := q.w.Block()
