@@ -15,7 +15,7 @@ var compress = bench.Family{
 		g := genOf(b)
 		return g.compress(g.mixed()), nil
 	},
-	Scenarios: slices.Concat(valueScenarios(), compressScenarios(), compressRelations()),
+	Scenarios: append(slices.Concat(valueScenarios(), compressScenarios(), compressRelations()), longCompress()),
 }
 
 // valueScenarios are rows about values and gates, for both operators.

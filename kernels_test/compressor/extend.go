@@ -15,7 +15,7 @@ var extend = bench.Family{
 		g := genOf(b)
 		return g.extend(g.steps())
 	},
-	Scenarios: slices.Concat(valueScenarios(), extendScenarios(), extendRelations()),
+	Scenarios: slices.Concat(valueScenarios(), extendScenarios(), extendRelations(), longExtend()),
 }
 
 // steps are pieces of every kind: some that complete no block, one, or several, from every kind of start.

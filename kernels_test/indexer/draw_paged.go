@@ -46,7 +46,14 @@ func drawPaged(g bench.Gen) (bench.Problem, error) {
 		most, pages = max(most, last), pages+(last+page-1)/page
 	}
 	pages += max(3, s.Dim("spare"))
-	table, err := oracle.BuildPageTable(longest, page, g.Perm(pages), (most+page-1)/page+1)
+	free := g.Perm(pages)
+	if first := s.Dim("first"); first > 0 {
+		for i := range free {
+			free[i] += first
+		}
+		pages += first
+	}
+	table, err := oracle.BuildPageTable(longest, page, free, (most+page-1)/page+1)
 	if err != nil {
 		return bench.Problem{}, err
 	}
@@ -63,7 +70,14 @@ func drawPaged(g bench.Gen) (bench.Problem, error) {
 		p.Operands["prefix_lens"] = bench.Ints(prefix, reqs)
 	}
 	var keys []oracle.Mat
-	for _, l := range longest {
+	for b, l := range longest {
+		if n := s.Dim("shared"); n > 0 { // n pages, which stand in a table again and again
+			for i := range p.Operands["block_table"].Values {
+				p.Operands["block_table"].Values[i] = float64(i % n)
+			}
+			table[b], l = bench.Span(0, n), n*page
+			pages = n + 2
+		}
 		keys = append(keys, oracle.Mat{Rows: l, Cols: dim, Data: vectors(g, l, dim, 1)})
 	}
 	if err := writePages(g, &p, table, keys, pages, dim); err != nil {

@@ -95,12 +95,17 @@ var keyWays = map[string]key{
 	"plain-fp4":   {dim: 128, norm: "none", pages: "fp4", scale: "ue8m0"},
 	"plain-fp4-n": {dim: 32, norm: "none", pages: "fp4", scale: "ue8m0"},
 	"plain-bf16":  {dim: 32, norm: "none", pages: "bf16"},
+	oneChannel:    {dim: 1, norm: "none", pages: "bf16"},
 }
 
 var wayNames = []string{
 	"v32", "v32-linear", "v4", "v4-unturned", "v4-bf16", "nano", "mid", "plain-fp8", "plain-fp32", "plain-fp4",
 	"plain-fp4-n", "plain-bf16",
+	oneChannel,
 }
+
+// oneChannel has the smallest pages that there are, for caches of many. No row runs it with the others.
+const oneChannel = "one-bf16"
 
 // storing is a shape: tokens of a model's keys, the first at a position, into pages.
 func storing(way string, tokens, page, first, ratio int) bench.Shape {
@@ -143,6 +148,12 @@ func drawStore(g bench.Gen) (bench.Problem, error) {
 	}
 	pages := (t+page-1)/page + 2
 	order := g.Perm(pages * page)
+	if first := g.Shape.Dim("slot"); first > 0 {
+		for i := range order {
+			order[i] += first
+		}
+		pages += first / page
+	}
 	slots, positions := make([]int, t), make([]int, t)
 	for i := range slots {
 		if slots[i], positions[i] = order[i], g.Shape.Dim("first")+i*g.Shape.Dim("ratio"); i%5 == 3 {

@@ -28,7 +28,7 @@ func storeFamily() bench.Family {
 }
 
 func storeScenarios() []bench.Scenario {
-	all := wayNames
+	all := wayNames[:len(wayNames)-1]
 	rows := []bench.Scenario{
 		{ID: "models", Why: "every model's way, at positions of a long prompt", Shapes: ways(7, 8, 4000, 4, all...)},
 		{
@@ -130,7 +130,7 @@ func storeScenarios() []bench.Scenario {
 			Layout: map[string]bench.Layout{"norm_bias": {Lead: 5, Tail: 6}},
 		},
 	}
-	return rows
+	return append(rows, longStore()...)
 }
 
 func onX(f func(g bench.Gen, t, d int, v float64) float64) bench.Change {

@@ -16,7 +16,7 @@ func attention() bench.Family {
 		Contracts: attentionContracts(),
 		Draw:      drawAttention, Expect: expectAttention, Twins: attentionTwins(),
 		Scenarios: slices.Concat(listScenarios(), valueScenarios(), roundingScenarios(), pagedScenarios(),
-			relatedScenarios()),
+			relatedScenarios(), longAttention()),
 	}
 }
 

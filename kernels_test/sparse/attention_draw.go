@@ -63,7 +63,11 @@ func drawAttention(g bench.Gen) (bench.Problem, error) {
 	}
 	for b := range g.Shape.Dim("requests") {
 		extend := g.Shape.Dim("extend")
-		d.lengths, d.extends = append(d.lengths, g.Shape.Dim("context")+5*b+extend), append(d.extends, extend)
+		longer := 5 * b // than the first request
+		if g.Shape.Dim("alike") > 0 {
+			longer = 0
+		}
+		d.lengths, d.extends = append(d.lengths, g.Shape.Dim("context")+longer+extend), append(d.extends, extend)
 		for i := range extend {
 			d.request, d.position = append(d.request, b), append(d.position, d.lengths[b]-extend+i)
 		}
@@ -118,7 +122,13 @@ func (d *draft) pick(n, k int) []int {
 
 // pool lays out the rows of requests: one behind the other with a gap, or in shuffled pages among others.
 func (d *draft) pool(lengths []int, page int) (pool, error) {
-	p := pool{page: page}
+	p := pool{page: page, rows: d.Shape.Dim("first")}
+	switch first := p.rows; {
+	case first > 0 && d.layout != "rows":
+		return p, fmt.Errorf("a cache of %s is not drawn beyond %d rows: its pages have hundreds of bytes", d.layout, first)
+	case first > 1<<16 && d.Contract.Name != flashMLA:
+		return p, fmt.Errorf("a cache beyond %d rows is drawn in bf16 only, so that a worker gets 256 MiB at most", first)
+	}
 	if page == 0 {
 		for _, n := range lengths {
 			p.base = append(p.base, p.rows+2)
@@ -132,13 +142,36 @@ func (d *draft) pool(lengths []int, page int) (pool, error) {
 		pages += (n + page - 1) / page
 		most = max(most, (n+page-1)/page)
 	}
-	p.rows, p.width = pages*page, most+2
-	table, err := oracle.BuildPageTable(lengths, page, d.Perm(pages), 0)
+	p.width = most + 2
+	if n := d.Shape.Dim("shared"); n > 0 {
+		p.rows, p.table = n*page, shared(lengths, page, n)
+		return p, nil
+	}
+	free := d.Perm(pages)
+	if first := d.Shape.Dim("first"); first > 0 {
+		for i := range free {
+			free[i] += first
+		}
+		pages += first
+	}
+	p.rows = pages * page
+	table, err := oracle.BuildPageTable(lengths, page, free, 0)
 	if err != nil {
 		return p, fmt.Errorf("pages of %v rows: %w", lengths, err)
 	}
 	p.table = table
 	return p, nil
+}
+
+// shared are tables of long sequences over few pages, which stand in them again and again.
+func shared(lengths []int, page, pages int) oracle.PageTable {
+	table := make(oracle.PageTable, len(lengths))
+	for b, n := range lengths {
+		for i := range (n + page - 1) / page {
+			table[b] = append(table[b], (b+i)%pages)
+		}
+	}
+	return table
 }
 
 // common are the operands and attributes that do not depend on where rows lie.

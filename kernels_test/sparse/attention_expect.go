@@ -3,6 +3,7 @@ package sparse
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -28,23 +29,23 @@ func attentionInput(p bench.Problem) (oracle.ListAttentionInput, error) {
 		if err != nil {
 			return in, err
 		}
-		if p.Attrs.Word("kv_rounding") == "fp8" {
-			if rows, err = roundTrip(rows, p.Attrs.Int("rope_dims")); err != nil {
-				return in, err
-			}
-		}
 		lists, err := listed(p, prefix)
 		if err != nil {
 			return in, err
+		}
+		if p.Attrs.Word("kv_rounding") == "fp8" {
+			if rows, err = roundTrip(rows, lists, p.Attrs.Int("rope_dims")); err != nil {
+				return in, err
+			}
 		}
 		in.Lists = append(in.Lists, oracle.RowList{Rows: rows, Indices: lists})
 	}
 	return in, nil
 }
 
-// roundTrip sends the leading channels of finite rows through e4m3 with a power-of-two scale for each 64, as the later
+// roundTrip sends the leading channels of listed rows through e4m3 with a power-of-two scale for each 64, as the later
 // V4 release does.
-func roundTrip(rows oracle.Mat, rope int) (oracle.Mat, error) {
+func roundTrip(rows oracle.Mat, lists [][]int, rope int) (oracle.Mat, error) {
 	r, err := format.RecipeByName("v4-fp8")
 	if err != nil {
 		return rows, fmt.Errorf("kv_rounding: %w", err)
@@ -52,7 +53,12 @@ func roundTrip(rows oracle.Mat, rope int) (oracle.Mat, error) {
 	r.Block = format.KVFP8
 	out := oracle.Mat{Rows: rows.Rows, Cols: rows.Cols, Data: append([]float64{}, rows.Data...)}
 	lead := rows.Cols - rope
-	for i := range rows.Rows {
+	done := map[int]bool{-1: true}
+	for _, i := range slices.Concat(lists...) {
+		if done[i] {
+			continue
+		}
+		done[i] = true
 		x := make([]float32, lead)
 		for c := range x {
 			x[c] = float32(rows.Row(i)[c])

@@ -73,12 +73,11 @@ func (r reader) gather(a bench.Args) gathered {
 	}
 	for _, prefix := range names {
 		cache := r.cache(a, prefix)
+		lists := r.follow(a, prefix, len(cache))
 		if a.Word("kv_rounding") == "fp8" {
-			for _, row := range cache {
-				r.round(row, len(row)-a.Int("rope_dims"))
-			}
+			r.roundListed(cache, lists, a.Int("rope_dims"))
 		}
-		g.caches, g.lists = append(g.caches, cache), append(g.lists, r.follow(a, prefix, len(cache)))
+		g.caches, g.lists = append(g.caches, cache), append(g.lists, lists)
 	}
 	return g
 }
@@ -214,6 +213,19 @@ type rounding struct {
 
 func newRounding() rounding {
 	return rounding{64, 64, func(lead, _ int) int { return lead }, 1e-4}
+}
+
+// roundListed rounds every row that a list names, once.
+func (r rounding) roundListed(cache [][]float64, lists [][]int, rope int) {
+	done := map[int]bool{}
+	for _, list := range lists {
+		for _, at := range list {
+			if at >= 0 && at < len(cache) && !done[at] {
+				done[at] = true
+				r.round(cache[at], len(cache[at])-rope)
+			}
+		}
+	}
 }
 
 // round sends leading channels of a row through e4m3 with a power-of-two scale for each group.
