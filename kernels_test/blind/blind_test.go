@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/assay-suite/assay/internal/golden"
@@ -40,6 +41,10 @@ func TestBlindSpots(t *testing.T) {
 				l, err := o.Run(t.Context(), nil)
 				require.NoError(t, err)
 				sum := l.Sum()
+				assert.LessOrEqual(t, 20*sum.Equivalent, sum.Mutants, "more than 5 %% of the mutants are equivalent")
+				for hint, why := range l.Equivalent {
+					assert.Contains(t, []blind.Reason{blind.Hint, blind.Unread}, why, hint)
+				}
 				t.Logf("%-22s %4d mutants, %4d stopped, %2d equivalent, %.3f; ready in %.1f s, all in %.1f s", f.Op, sum.Mutants,
 					sum.Stopped, sum.Equivalent, sum.Score(), ready.Seconds(), time.Since(began).Seconds())
 				cases[f.Op] = l

@@ -16,7 +16,7 @@ var symbols = map[string]map[string]kind{
 		"D": headDim, "DV": headDim, "d_v": headDim, "S": keys, "S2": keys, "P": table, "P2": table, "W": table,
 		"E": experts, "K": chosen, "C": hidden, "n": streams, "top_k": list,
 	},
-	"indexer":    {"H": indexHeads, "D": indexDim, "N": requests, "M": keys, "max_seqlen_k": keys, "E/2": rotary},
+	"indexer":    {"H": indexHeads, "D": indexDim, "N": requests, "M": keys, "max_seqlen_k": keys, "E/2": indexPairs},
 	"topk":       {"M": table},
 	"sparse":     {"N": list, "N2": list, "M": table, "M2": table, "W": list, "K": list},
 	"compressor": {"N": keys, "C": headDim, "W": headDim, "r": ratio, "R": ratio, "M": rows, "P": requests},
@@ -78,21 +78,6 @@ func letters(d bench.Doc, name string, rank int) []string {
 		}
 	}
 	return nil
-}
-
-// indices are the powers of two modulo which an index of each operand is taken: those below the largest value that
-// ships.
-var indices = map[string][]int{
-	"positions": {8, 15, 16, 20}, "slot_mapping": {8, 15, 16, 20}, "block_table": {8, 15, 16, 20},
-	"page_table": {8, 15, 16, 20}, "extra_block_table": {8, 15, 16, 20}, "indices": {8, 15, 16, 20},
-	"extra_indices": {8, 15, 16, 20}, "full_to_swa": {8, 15, 16, 20}, "req_to_token": {8, 15, 16, 20},
-	"window_base": {8, 15, 16, 20}, "compressed_base": {8, 15, 16, 20},
-	"token_ids": {8, 15, 16}, "start": {8, 15, 16}, "end": {8, 15, 16}, "context_lens": {8, 15, 16},
-	"lengths": {8, 15, 16}, "seq_lens": {8, 15, 16}, "seq_len": {8, 15, 16}, "kv_indptr": {8, 15, 16},
-	"cu_seqlens": {8, 15, 16}, "selected": {8, 15, 16}, "src2dst": {8, 15, 16}, "qo_indptr": {8},
-	"extend_len": {8}, "num_token_non_padded": {8}, "topk_length": {8}, "extra_topk_length": {8},
-	"expert": {}, "num_states": {}, "masked_m": {8}, "tid2eid": {8}, "slot": {8}, "request": {8},
-	"req_pool_indices": {8}, "prefix_lens": {8, 15, 16},
 }
 
 // lengthOf says which kind an operand of lengths counts: a kernel that looks no further takes them to be shorter.

@@ -80,7 +80,7 @@ func (d drawn) shortIndices() []Mutant {
 		if !integer(t.dtype) {
 			continue
 		}
-		for _, bits := range indices[t.name] {
+		for _, bits := range bitsOf(d.family.Op, t.name) {
 			limit := 1 << bits
 			out = append(out, Mutant{
 				Class: ShortIndex, Name: fmt.Sprintf("%s modulo 2^%d", t.name, bits), Hint: t.name,

@@ -30,7 +30,7 @@ func TestJobAgrees(t *testing.T) {
 				if i%20 != 3 {
 					continue
 				}
-				fate, err := o.Judge(t.Context(), m)
+				fate, _, err := o.Judge(t.Context(), m)
 				require.NoError(t, err)
 				all, err := job.Run(t.Context(), o.Candidate(m), job.Options{Suites: []bench.Suite{narrowed}})
 				require.NoError(t, err)

@@ -2,6 +2,7 @@ package blind
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -15,43 +16,66 @@ type Count struct {
 // Line is an operator's line of the matrix.
 type Line struct {
 	Classes    map[string]Count  `json:"classes"`
-	Equivalent map[string]Reason `json:"equivalent"`
-	Survivors  map[string]Fate   `json:"survivors"` // by the mutant's name
+	Equivalent map[string]Reason `json:"equivalent"` // by the attribute or operand that mutants get wrong
+	Survivors  map[string]Fate   `json:"survivors"`  // by the mutant's name
+	Rare       map[string]int    `json:"rare"`       // of Seeds, how many are stopped
 }
 
-// Run judges every mutant of an operator that keep wants (all for nil).
+// Run judges every mutant of an operator that keep wants (all for nil). Mutants of one attribute or operand that is
+// proven not to change a result are one: they are counted once, as equivalent.
 func (o *Operator) Run(ctx context.Context, keep func(m Mutant) bool) (Line, error) {
-	l := Line{Classes: map[string]Count{}, Equivalent: map[string]Reason{}, Survivors: map[string]Fate{}}
+	l := Line{
+		Classes: map[string]Count{}, Equivalent: map[string]Reason{}, Survivors: map[string]Fate{}, Rare: map[string]int{},
+	}
+	accepted := map[string][]Mutant{} // by hint
 	for _, m := range o.Mutants() {
 		if keep != nil && !keep(m) {
 			continue
 		}
-		fate, err := o.Judge(ctx, m)
+		fate, stopped, err := o.Judge(ctx, m)
 		if err != nil {
 			return l, err
+		}
+		if m.Rare() {
+			l.Rare[m.Name] = stopped
 		}
 		c := l.Classes[m.Class]
 		c.Mutants++
 		if fate.Stopped() {
 			c.Stopped++
-			l.Classes[m.Class] = c
-			continue
-		}
-		var why Reason
-		if fate != Unreached {
-			if why, err = o.equivalent(ctx, m); err != nil {
-				return l, err
-			}
-		}
-		if why != "" {
-			c.Equivalent++
-			l.Equivalent[m.Name] = why
 		} else {
 			l.Survivors[m.Name] = fate
+			if fate != Unreached && m.Hint != "" {
+				accepted[m.Hint] = append(accepted[m.Hint], m)
+			}
 		}
 		l.Classes[m.Class] = c
 	}
+	for _, hint := range slices.Sorted(maps.Keys(accepted)) {
+		why, _, err := o.equivalent(ctx, hint, accepted[hint])
+		if err != nil {
+			return l, err
+		}
+		if why != "" {
+			l.merge(hint, why, accepted[hint])
+		}
+	}
 	return l, nil
+}
+
+// merge counts mutants of one attribute or operand as one that is equivalent.
+func (l *Line) merge(hint string, why Reason, all []Mutant) {
+	l.Equivalent[hint] = why
+	for i, m := range all {
+		delete(l.Survivors, m.Name)
+		c := l.Classes[m.Class]
+		if i == 0 {
+			c.Equivalent++
+		} else {
+			c.Mutants--
+		}
+		l.Classes[m.Class] = c
+	}
 }
 
 // Sum adds the classes up.

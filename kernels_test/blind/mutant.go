@@ -38,9 +38,15 @@ type Mutant struct {
 	baked   any                     // the value of Hint that it answers whatever is asked; nil for none
 	touches func(c bench.Call) bool // whether it can change anything in a call; nil: ask it
 	pure    bool                    // edits outputs and nothing else, the same way in every call
-	rare    bool                    // counts calls or elements: asked again and again, as the job repeats small rows
 	wrap    func(c bench.Candidate) bench.Candidate
+	seeded  func(seed int) func(c bench.Candidate) bench.Candidate // of rare mutants, which are many: wrap is seed 0
 }
+
+// Rare tells whether a mutant is wrong in calls or elements that are drawn from a seed.
+func (m Mutant) Rare() bool { return m.seeded != nil }
+
+// Wrap is the mutant around another sound candidate.
+func (m Mutant) Wrap(sound bench.Candidate) bench.Candidate { return m.wrap(sound) }
 
 // drawn is what the mutants of an operator are made from.
 type drawn struct {

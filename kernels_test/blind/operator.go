@@ -3,20 +3,18 @@ package blind
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
-	"github.com/assay-suite/assay/numerics"
+	"github.com/assay-suite/assay/kernels_test/internal/job"
 )
-
-// enoughCalls is how many calls the job makes of every facet at least (job.enoughCalls).
-const enoughCalls = 60
 
 // Operator is an operator with all rows of all its facets made ready, and the sound candidate of each facet.
 type Operator struct {
 	Op    string
+	draws int // of equivalent
 	suite bench.Suite
 	drawn drawn
 	sound map[string]*memory // by facet
@@ -33,7 +31,7 @@ func Prepare(ctx context.Context, s bench.Suite, f bench.Family) (*Operator, err
 		return nil, err
 	}
 	o := &Operator{
-		Op: f.Op, suite: s, sound: map[string]*memory{}, bench: map[string]*bench.Bench{},
+		Op: f.Op, draws: Draws, suite: s, sound: map[string]*memory{}, bench: map[string]*bench.Bench{},
 		calls: map[string]bench.Call{}, kills: map[string]int{},
 	}
 	o.drawn = drawn{suite: s.Name, family: f, facets: facets}
@@ -95,9 +93,36 @@ const (
 // Stopped tells whether a run with this fate ends with another code than 0.
 func (f Fate) Stopped() bool { return f == Killed || f == Looser }
 
-// Judge runs a mutant through the facets as the job does: a facet is a fault where each of its contracts rejects a row.
-// A first fault ends it. Rows in which a mutant cannot change anything are not run again.
-func (o *Operator) Judge(ctx context.Context, m Mutant) (Fate, error) {
+// Judge runs a mutant through the facets as the job does, and tells how many of its seeds are stopped: of one, or of
+// Seeds where it is rare. A rare mutant is killed where Enough are.
+func (o *Operator) Judge(ctx context.Context, m Mutant) (Fate, int, error) {
+	if !m.Rare() {
+		f, err := o.judge(ctx, m)
+		if f.Stopped() {
+			return f, 1, err
+		}
+		return f, 0, err
+	}
+	stopped := 0
+	for seed := range Seeds {
+		one := m
+		one.wrap = m.seeded(seed)
+		f, err := o.judge(ctx, one)
+		if err != nil {
+			return f, stopped, err
+		}
+		if f.Stopped() {
+			stopped++
+		}
+	}
+	if stopped >= Enough {
+		return Killed, stopped, nil
+	}
+	return Accepted, stopped, nil
+}
+
+// judge goes through the facets. A first fault ends it; which have killed before come first.
+func (o *Operator) judge(ctx context.Context, m Mutant) (Fate, error) {
 	fate := Unreached
 	facets := slices.Clone(o.drawn.facets)
 	slices.SortStableFunc(facets, func(a, b bench.FacetCases) int {
@@ -127,67 +152,80 @@ func order(f Fate) int {
 	return slices.Index([]Fate{Unreached, Same, Accepted, Slid, Looser, Killed}, f)
 }
 
-func (o *Operator) judgeFacet(ctx context.Context, m Mutant, fc bench.FacetCases) (Fate, error) {
-	for i, contract := range fc.Contracts {
-		f, err := o.under(ctx, m, fc, contract)
-		switch {
-		case err != nil:
-			return f, err
-		case f == Killed:
-			continue
-		case i > 0 && slices.Contains(o.drawn.family.Facets.Looser, contract.Name):
-			return Looser, nil
-		case i > 0:
-			return Slid, nil
-		}
-		return f, nil
+// Facets lists the operator's facets.
+func (o *Operator) Facets() []bench.Facet {
+	var out []bench.Facet
+	for _, fc := range o.drawn.facets {
+		out = append(out, fc.Facet)
 	}
-	return Killed, nil
+	return out
 }
 
-// under judges a mutant by a facet's rows under one contract, up to the first that is rejected.
-func (o *Operator) under(ctx context.Context, m Mutant, fc bench.FacetCases, contract numerics.Contract) (Fate, error) {
-	sound := o.sound[fc.Facet.String()]
-	mutated := m.wrap(o.answers(m, fc))
-	fate, calls := Unreached, 0
-	rows := o.reached(m, fc)
-	for calls < enoughCalls {
-		for _, r := range rows {
-			b, err := o.ready(r.Under(contract))
-			if err != nil {
-				return fate, err
-			}
-			if m.pure {
-				same, err := o.same(ctx, mutated, sound, o.calls[r.Under(fc.Contracts[0]).ID])
-				if err != nil {
-					return fate, err
-				}
-				if same {
-					if fate == Unreached {
-						fate = Same
-					}
-					continue
-				}
-			}
-			report, err := b.Judge(ctx, mutated)
-			if bench.Unsupported(err) {
-				continue
-			}
-			if _, fault := broken(err); err != nil && !fault {
-				return fate, err
-			}
-			if rejected := err != nil || !report.Accepted(); rejected {
-				o.kills[r.ID]++
-				return Killed, nil
-			}
-			fate = Accepted
-			calls += b.Calls()
-		}
-		if !m.rare || calls == 0 {
-			break
+// JudgeFacet judges a mutant by one facet.
+func (o *Operator) JudgeFacet(ctx context.Context, m Mutant, facet string) (Fate, error) {
+	for _, fc := range o.drawn.facets {
+		if fc.Facet.String() == facet && (m.Facet == "" || m.Facet == facet) {
+			return o.judgeFacet(ctx, m, fc)
 		}
 	}
-	return fate, nil
+	return Unreached, nil
+}
+
+// judgeFacet asks the job, by the rows in which the mutant can change something: the others would be answered as the
+// sound candidate has answered them.
+func (o *Operator) judgeFacet(ctx context.Context, m Mutant, fc bench.FacetCases) (Fate, error) {
+	rows := o.reached(m, fc)
+	if len(rows) == 0 {
+		return Unreached, nil
+	}
+	if m.pure {
+		var err error
+		if rows, err = o.changed(ctx, m, fc, rows); err != nil || len(rows) == 0 {
+			return Same, err
+		}
+	}
+	fc.Rows = rows
+	options := job.Options{Brief: true, Ready: o.ready}
+	j, err := options.Facet(ctx, o.suite, fc, m.wrap(o.answers(m, fc)), bench.Capability{})
+	switch {
+	case err != nil:
+		return Accepted, err
+	case j.State == job.Fault:
+		for _, r := range j.Rows {
+			if r.Outcome == suite.Failed {
+				o.kills[r.Case.RowID()]++
+			}
+		}
+		return Killed, nil
+	case j.State != job.Equivalent: // looser, or answered in part: code 3
+		return Looser, nil
+	case j.Contract != fc.Contracts[0].Name:
+		return Slid, nil
+	}
+	return Accepted, nil
+}
+
+// changed are the rows in which a mutant that edits outputs answers otherwise than the sound candidate.
+func (o *Operator) changed(ctx context.Context, m Mutant, fc bench.FacetCases, rows []bench.FacetRow,
+) ([]bench.FacetRow, error) {
+	sound := o.sound[fc.Facet.String()]
+	mutated := m.wrap(o.answers(m, fc))
+	var out []bench.FacetRow
+	for _, r := range rows {
+		call := o.calls[r.Under(fc.Contracts[0]).ID]
+		want, err := sound.Run(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		got, err := mutated.Run(ctx, call)
+		if err != nil {
+			return nil, err
+		}
+		if !sameBits(got, want) {
+			out = append(out, r)
+		}
+	}
+	return out, nil
 }
 
 // answers is the sound candidate inside of a mutant of a facet: the facet's own, or, where contracts differ in the
@@ -219,23 +257,4 @@ func (o *Operator) reached(m Mutant, fc bench.FacetCases) []bench.FacetRow {
 		return cmp.Or(o.kills[b.ID]-o.kills[a.ID], size(a)-size(b))
 	})
 	return out
-}
-
-// same tells whether a mutant answers a call as the sound candidate does.
-func (o *Operator) same(ctx context.Context, mutated, sound bench.Candidate, call bench.Call) (bool, error) {
-	want, err := sound.Run(ctx, call)
-	if err != nil {
-		return false, err
-	}
-	got, err := mutated.Run(ctx, call)
-	return err == nil && sameBits(got, want), err
-}
-
-// broken tells whether an error is a fault of the candidate. The kernels run in this process, where one that does not
-// get what it needs returns an error or crashes: a worker would answer the same.
-func broken(err error) (string, bool) {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return "", false
-	}
-	return err.Error(), true
 }

@@ -23,15 +23,18 @@ func Page(ops []string, lines map[string]Line) string {
 Generated from goldens/kernels/blind-spots.json by kernels_test/blind.TestPage; do not edit.
 
 Every operator's sound kernel is wrapped by mutants that are made from the table of operators alone: names, shapes and
-meanings of operands, outputs and attributes, facets, and the extents of shipping models (kernels_test/blind/extents.go,
-each with its source). There is no list of bugs behind them. A mutant is put before the rows of the job, under the
-standard budget and with every facet offered; it is stopped where a facet rejects it under every contract, or meets only
-a contract that is looser than its format (code 3). Where nothing stops it, it survives, unless the operator's Doc says
-that what it changes is a hint or is not read, and the job's rows and %d further draws accept it: then it is equivalent.
+meanings of operands, outputs and attributes, facets, and the extents of shipping models. There is no list of bugs
+behind them. A mutant is put before the rows of the job by the job's own loop, under the standard budget and with every
+facet offered; it is stopped where a facet rejects it under every contract, or meets only a contract that is looser than
+its format (code 3). A kernel that is rarely wrong is drawn from %d seeds, of which %d must be stopped.
+
+Mutants of an attribute or operand are equivalent where the oracle says so, over the job's rows and %d further draws of
+the rows that reach them, extents that ship among them: it accepts what they answer, and expects nothing that their
+own inputs do not imply. They count as one. Whatever else is accepted has survived.
 
 **%d of %d mutants that change a result are stopped: %.1f %%.** %d are equivalent.
 
-`, Draws, total.Stopped, total.Mutants-total.Equivalent, 100*total.Score(), total.Equivalent)
+`, Seeds, Enough, Draws, total.Stopped, total.Mutants-total.Equivalent, 100*total.Score(), total.Equivalent)
 	b.WriteString("| class | mutants | stopped | equivalent | score |\n| --- | --: | --: | --: | --: |\n")
 	for _, name := range Classes {
 		c := classes[name]
@@ -72,6 +75,22 @@ that what it changes is a hint or is not read, and the job's rows and %d further
 		for _, name := range slices.Sorted(maps.Keys(lines[op].Equivalent)) {
 			fmt.Fprintf(&b, "- `%s`: %s: %s\n", op, name, lines[op].Equivalent[name])
 		}
+	}
+	b.WriteString("\n## Indices\n\nAn index is taken modulo 2^8, 2^15, 2^16 and 2^20 as far as its operand goes; " +
+		"beyond, no index changes.\n\n| operand | largest value | of |\n| --- | --: | --- |\n")
+	for _, name := range Domains() {
+		d := domains[name]
+		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", name, d.largest, d.counts)
+	}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		fmt.Fprintf(&b, "| `%s` | %d | %s |\n", name, own[name].largest, own[name].counts)
+	}
+	b.WriteString("\n## Where the extents are from\n\n")
+	for _, name := range slices.Sorted(maps.Keys(Configs)) {
+		fmt.Fprintf(&b, "- %s: %s\n", name, Configs[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(Unsourced)) {
+		fmt.Fprintf(&b, "- %s: %s\n", name, Unsourced[name])
 	}
 	return b.String()
 }

@@ -9,34 +9,40 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
+// Seeds are how many kernels of a rare kind are judged, and Enough how many of them must be stopped.
+const Seeds, Enough = 100, 95
+
 // rarely are kernels that are wrong in some calls or in few elements, drawn from a seed.
 func (d drawn) rarely() []Mutant {
-	whole := func(name string, wrong func(call int) bool) Mutant {
-		return Mutant{Class: Rare, Name: name, rare: true, wrap: func(c bench.Candidate) bench.Candidate {
+	rare := func(name string, seeded func(seed int) func(c bench.Call, r *bench.Reply)) Mutant {
+		wrap := func(seed int) func(c bench.Candidate) bench.Candidate {
+			return func(c bench.Candidate) bench.Candidate { return bench.After(c, seeded(seed)) }
+		}
+		return Mutant{Class: Rare, Name: name, seeded: wrap, wrap: wrap(0)}
+	}
+	whole := func(name string, wrong func(seed, call int) bool) Mutant {
+		return rare(name, func(seed int) func(c bench.Call, r *bench.Reply) {
 			call := 0
-			return bench.After(c, func(_ bench.Call, r *bench.Reply) {
+			return func(_ bench.Call, r *bench.Reply) {
 				call++
-				if wrong(call) {
+				if wrong(seed, call) {
 					for _, s := range r.Outputs {
 						for i, v := range s.Data {
 							s.Data[i] = spoiled(s.DType, v)
 						}
 					}
 				}
-			})
-		}}
+			}
+		})
 	}
-	out := []Mutant{
-		whole("wrong in every second call", func(call int) bool { return call%2 == 0 }),
-		whole("wrong in one call of twenty", func(call int) bool {
-			return suite.Seed(fmt.Sprintf("%s call %d", d.family.Op, call))%20 == 0
+	return []Mutant{
+		whole("wrong in every second call", func(seed, call int) bool { return call%2 == seed%2 }),
+		whole("wrong in one call of twenty", func(seed, call int) bool {
+			return suite.Seed(fmt.Sprintf("%s call %d of seed %d", d.family.Op, call, seed))%20 == 0
 		}),
-	}
-	return append(out, Mutant{
-		Class: Rare, Name: "wrong in one element of ten thousand", rare: true,
-		wrap: func(c bench.Candidate) bench.Candidate {
-			rng := suite.Rand(d.family.Op + " elements")
-			return bench.After(c, func(_ bench.Call, r *bench.Reply) {
+		rare("wrong in one element of ten thousand", func(seed int) func(c bench.Call, r *bench.Reply) {
+			rng := suite.Rand(fmt.Sprintf("%s elements of seed %d", d.family.Op, seed))
+			return func(_ bench.Call, r *bench.Reply) {
 				for _, o := range d.family.Doc.Outputs {
 					s := r.Outputs[o.Name]
 					for i, v := range s.Data {
@@ -45,9 +51,9 @@ func (d drawn) rarely() []Mutant {
 						}
 					}
 				}
-			})
-		},
-	})
+			}
+		}),
+	}
 }
 
 // spoiled is another value of a dtype: not far from v, and far beyond any rounding.
@@ -68,7 +74,7 @@ func (d drawn) stale() []Mutant {
 	var out []Mutant
 	for _, o := range d.family.Doc.Operands {
 		out = append(out, Mutant{
-			Class: Stale, Hint: o.Name, Name: o.Name + " of the call before", rare: true,
+			Class: Stale, Hint: o.Name, Name: o.Name + " of the call before",
 			wrap: func(c bench.Candidate) bench.Candidate { return &keeper{Candidate: c, name: o.Name} },
 		})
 	}

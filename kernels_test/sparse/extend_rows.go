@@ -104,9 +104,8 @@ func expectExtend(_ bench.Case, p bench.Problem) ([]bench.Expected, error) {
 			CompressedBase: compressedBase[b],
 		})
 	}
-	window := p.Attrs.Int("window_size")
-	rows, err := oracle.ExtendRows(requests, logical, p.Attrs.Int("top_k"), p.Attrs.Int("ratio"), window,
-		p.Attrs.Int("align"))
+	window, width := p.Attrs.Int("window_size"), p.Outputs["indices"].Shape[1] // as wide as the call asks for
+	rows, err := oracle.ExtendRows(requests, logical, p.Attrs.Int("top_k"), p.Attrs.Int("ratio"), window, width)
 	if err != nil {
 		return nil, fmt.Errorf("lists of a chunk: %w", err)
 	}

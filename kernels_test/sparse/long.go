@@ -58,6 +58,13 @@ func longAttention() []bench.Scenario {
 		}
 		return small(name, all)
 	}
+	packed := func(name string, more dims) bench.Shape {
+		all := dims{"packed": 1, "ratio": 4}
+		for dim, n := range more {
+			all[dim] = n
+		}
+		return small(name, all)
+	}
 	again := func(name string, more dims) bench.Shape { // few pages
 		all := dims{"page": 64, "extra_page": 64, "shared": 5}
 		for dim, n := range more {
@@ -110,6 +117,14 @@ func longAttention() []bench.Scenario {
 			Contracts: []string{flashMLA}, Change: lastCounts,
 			Shapes: []bench.Shape{
 				inPages("pages-1048576", dims{"dim": 1, "first": 1 << 20, "page": 1, "extra_page": 1}),
+			},
+		},
+		{
+			ID: "long-packed", Why: longWhy + "queries, heads, channels and lists of a chunk; the last listed row counts",
+			Phase: "extend", Contracts: twoContracts(), Change: lastCounts,
+			Shapes: []bench.Shape{
+				packed("t257", dims{"extend": 257}), packed("h128", dims{"heads": 128}), packed("d576", dims{"dim": 576}),
+				packed("n2176", dims{"context": 8300, "window": 128, "top_k": 2048}),
 			},
 		},
 	}

@@ -40,10 +40,10 @@ type Judged struct {
 // probability 1 - 0.95^60 = 0.95: rows of small facets are judged again until that many were made.
 const enoughCalls = 60
 
-// judgeFacet judges a facet under the sharpest contract that accepts all of its rows; where none does, the loosest that
+// Facet judges a facet under the sharpest contract that accepts all of its rows; where none does, the loosest that
 // was refused has the failures. A contract that the candidate answers in part only is taken if it answers at least as
 // many rows as the ones that are refused: a faulty kernel does not become partial by answering less.
-func (o Options) judgeFacet(ctx context.Context, s bench.Suite, fc bench.FacetCases, under bench.Candidate,
+func (o Options) Facet(ctx context.Context, s bench.Suite, fc bench.FacetCases, under bench.Candidate,
 	can bench.Capability,
 ) (Judged, error) {
 	j := Judged{Facet: fc.Facet}
@@ -90,7 +90,7 @@ func (o Options) judgeFacet(ctx context.Context, s bench.Suite, fc bench.FacetCa
 			partly = &t // nothing is answered under it
 		}
 	}
-	if refused != nil {
+	if refused != nil && !o.Brief {
 		whole, err := o.try(ctx, cases(refused.contract), under, refused.contract, false)
 		if err != nil {
 			return j, err
@@ -126,7 +126,7 @@ func (o Options) try(ctx context.Context, cases []bench.Case, under bench.Candid
 ) (trial, error) {
 	t := trial{contract: c}
 	for _, k := range cases {
-		row, err := judge(ctx, k, under)
+		row, err := o.judge(ctx, k, under)
 		if err != nil {
 			return t, err
 		}
@@ -147,8 +147,12 @@ func (o Options) try(ctx context.Context, cases []bench.Case, under bench.Candid
 
 // finish repeats small facets, explains failures and gives the state.
 func (o Options) finish(ctx context.Context, s bench.Suite, j *Judged, under bench.Candidate) error {
-	if err := j.repeat(ctx, under); err != nil {
+	if err := j.repeat(ctx, o, under); err != nil {
 		return err
+	}
+	if o.Brief {
+		j.settle(s)
+		return nil
 	}
 	if err := o.explainSome(ctx, s, j, under); err != nil {
 		return err
@@ -172,7 +176,7 @@ func (o Options) finish(ctx context.Context, s bench.Suite, j *Judged, under ben
 }
 
 // repeat judges accepted rows again, the smallest first, until the facet has had its calls.
-func (j *Judged) repeat(ctx context.Context, under bench.Candidate) error {
+func (j *Judged) repeat(ctx context.Context, o Options, under bench.Candidate) error {
 	calls := 0
 	var small []int
 	for i, r := range j.Rows {
@@ -187,7 +191,7 @@ func (j *Judged) repeat(ctx context.Context, under bench.Candidate) error {
 	slices.SortStableFunc(small, func(a, b int) int { return cmp.Compare(j.Rows[a].Bytes, j.Rows[b].Bytes) })
 	for n := 0; calls < enoughCalls && len(small) > 0; n++ {
 		i := small[n%len(small)]
-		row, err := judge(ctx, j.Rows[i].Case, under)
+		row, err := o.judge(ctx, j.Rows[i].Case, under)
 		if err != nil {
 			return err
 		}

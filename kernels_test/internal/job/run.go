@@ -24,6 +24,10 @@ type Options struct {
 	Saw      func(j Judged) error     // called once a facet is settled, with nil facets of built-in candidates' rows
 	Shown    func(path string) string // how the user reads a path; nil: as it is
 	Again    string                   // the command that judges a case again; empty: the case's own
+	// Ready makes a case ready; nil is bench.New. For callers that judge many candidates by the same cases.
+	Ready func(c bench.Case) (*bench.Bench, error)
+	// Brief ends a facet once its state is certain: what is rejected is neither counted nor explained.
+	Brief bool
 }
 
 // Run judges a candidate by every facet that it offers, and the built-in candidates, for nil, by every case. An error
@@ -60,7 +64,7 @@ func Run(ctx context.Context, under bench.Candidate, o Options) ([]Judged, error
 			j.Facet, j.Declared = f.cases.Facet, j.Contract == f.can.Contract || j.Contract == o.Contract
 			j.settle(f.suite)
 			o.tick(len(f.cases.Rows))
-		} else if j, err = o.judgeFacet(ctx, f.suite, f.cases, under, f.can); err != nil {
+		} else if j, err = o.Facet(ctx, f.suite, f.cases, under, f.can); err != nil {
 			return all, err
 		}
 		if err := see(j); err != nil {
@@ -195,7 +199,7 @@ func (o Options) One(ctx context.Context, s bench.Suite, c bench.Case, under ben
 		}
 		under = built
 	}
-	row, err := judge(ctx, c, under)
+	row, err := o.judge(ctx, c, under)
 	if err != nil {
 		return row, err
 	}
@@ -206,9 +210,13 @@ func (o Options) One(ctx context.Context, s bench.Suite, c bench.Case, under ben
 }
 
 // judge runs one case and leaves explaining to explain.
-func judge(ctx context.Context, c bench.Case, under bench.Candidate) (Row, error) {
+func (o Options) judge(ctx context.Context, c bench.Case, under bench.Candidate) (Row, error) {
 	row := Row{Case: c, Outcome: suite.Passed}
-	b, err := bench.New(c)
+	ready := o.Ready
+	if ready == nil {
+		ready = bench.New
+	}
+	b, err := ready(c)
 	if err != nil {
 		return row, err
 	}
