@@ -25,6 +25,9 @@ const (
 // Draws are how many inputs besides the job's are drawn to see that the oracle accepts equivalent mutants.
 const Draws = 1000
 
+// Rows of more than large bytes are drawn in one round of seldom: in the first, and again and again.
+const large, seldom = 1 << 17, 10
+
 // equivalent is the reason why mutants of one attribute or operand, which nothing stops, are no faults. Over Draws
 // further draws of the rows that reach them, round and round, production extents among them, two things are asked of
 // the oracle: that it accepts what a mutant answers, the mutants taking turns, and that it expects nothing that the
@@ -40,7 +43,8 @@ func (o *Operator) equivalent(ctx context.Context, hint string, all []Mutant) (R
 		for _, fc := range o.drawn.facets {
 			for _, r := range fc.Rows {
 				m := all[judged%len(all)]
-				if judged >= o.draws || m.touches != nil && !m.touches(o.calls[r.Under(fc.Contracts[0]).ID]) {
+				if judged >= o.draws || n%seldom != 0 && o.bench[r.Under(fc.Contracts[0]).ID].Bytes() > large ||
+					m.touches != nil && !m.touches(o.calls[r.Under(fc.Contracts[0]).ID]) {
 					continue
 				}
 				c := r.Under(fc.Contracts[0])
