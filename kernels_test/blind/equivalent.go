@@ -81,7 +81,16 @@ func (o *Operator) kindOf(name string) Reason {
 	return ""
 }
 
-var errNotDrawn = errors.New("a row of fixed inputs")
+var errNotDrawn = errors.New("a row of fixed inputs, or about NaN, of which the oracle's expectation is no function")
+
+func holdsNaN(p bench.Problem) bool {
+	for _, o := range p.Operands {
+		if slices.ContainsFunc(o.Values, math.IsNaN) {
+			return true
+		}
+	}
+	return false
+}
 
 // refuted says where a draw shows that a mutant changes an admissible result; empty where it does not.
 func (o *Operator) refuted(ctx context.Context, m Mutant, fc bench.FacetCases, c bench.Case) (string, error) {
@@ -90,7 +99,7 @@ func (o *Operator) refuted(ctx context.Context, m Mutant, fc bench.FacetCases, c
 		return "", errNotDrawn
 	}
 	p := b.Problem()
-	if !m.alter(&p) {
+	if holdsNaN(p) || !m.alter(&p) {
 		return "", errNotDrawn
 	}
 	implied, err := c.Family.Expect(c, p)
