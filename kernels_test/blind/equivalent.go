@@ -13,10 +13,10 @@ import (
 // Reason is why a mutant changes no admissible result: one of a closed list.
 type Reason string
 
-// The reasons, each decided by the oracle and not by words: an attribute is a hint where what is expected with the value
-// that the mutant puts in its place meets all that is expected with the one that is asked for; an operand is unread
-// where the same holds for other contents. The third reason of the list, an extent beyond the operator's domain, makes
-// no mutants: extents.go and domains.go say where a domain ends.
+// The reasons, each decided by the oracle and not by words: an attribute is a hint where what is expected with the
+// value that the mutant puts in its place meets all that is expected with the one that is asked for; an operand is
+// unread where the same holds for other contents. The third reason of the list, an extent beyond the operator's domain,
+// makes no mutants: extents.go and domains.go say where a domain ends.
 const (
 	Hint   Reason = "the attribute is a hint"
 	Unread Reason = "the operand is unread"
@@ -154,8 +154,8 @@ func (m Mutant) alter(p *bench.Problem) bool {
 	return true
 }
 
-// implies tells whether whoever meets one expectation of a call meets the other: the same values with bounds that are no
-// wider, wherever the other judges at all.
+// implies tells whether whoever meets one expectation of a call meets the other: the same values with bounds that are
+// no wider, wherever the other judges at all.
 func implies(from, to []bench.Expected) bool {
 	return slices.EqualFunc(from, to, func(f, t bench.Expected) bool {
 		if f.Name != t.Name || len(f.Want) != len(t.Want) || (f.Select == nil) != (t.Select == nil) {

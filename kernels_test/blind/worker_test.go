@@ -133,7 +133,8 @@ func (w offering) Hello(ctx context.Context) (bench.Hello, error) {
 		mode = "eager"
 	}
 	can.Facets = []bench.Offer{{
-		DTypes: strings.Split(w.facet.Format, "+"), Out: w.facet.Out, Layout: w.facet.Layout, Phase: w.facet.Phase, Mode: mode,
+		DTypes: strings.Split(w.facet.Format, "+"), Out: w.facet.Out, Layout: w.facet.Layout, Phase: w.facet.Phase,
+		Mode: mode,
 	}}
 	can.Attrs = map[string][]string{}
 	words := strings.Fields(w.facet.Attrs)

@@ -12,7 +12,9 @@ import (
 func slug(layout string, args ...any) string { return fmt.Sprintf(layout, args...) }
 
 // models are sizes of the indexer: nano-v4's, one between, and that of V3.2 and V4-Flash.
-var models = map[string][2]int{"one": {1, 1}, "long": {2, 4}, "pages": {2, 32}, "nano": {4, 32}, "mid": {8, 64}, "flash": {64, 128}}
+var models = map[string][2]int{
+	"one": {1, 1}, "long": {2, 4}, "pages": {2, 32}, "nano": {4, 32}, "mid": {8, 64}, "flash": {64, 128},
+}
 
 // formats of pages by the bits of a key's channel.
 var formats = map[int]string{8: "fp8", 16: "bf16", 4: "fp4"}

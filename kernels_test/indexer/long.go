@@ -61,8 +61,14 @@ func longStore() []bench.Scenario {
 	}
 	return []bench.Scenario{
 		{ID: "long-tokens", Why: longWhy + "tokens", Shapes: ways(257, 4, 0, 4, "plain-bf16", "plain-fp8")},
-		{ID: "long-positions", Why: longWhy + "positions beyond 2^20", Shapes: ways(4, 4, 1<<20-6, 4, "v32", "v4", "v4-bf16")},
-		{ID: "long-slots", Why: longWhy + "slots and pages beyond 2^16 and 2^20", Shapes: []bench.Shape{slots(1 << 16), slots(1 << 20)}},
+		{
+			ID: "long-positions", Why: longWhy + "positions beyond 2^20",
+			Shapes: ways(4, 4, 1<<20-6, 4, "v32", "v4", "v4-bf16"),
+		},
+		{
+			ID: "long-slots", Why: longWhy + "slots and pages beyond 2^16 and 2^20",
+			Shapes: []bench.Shape{slots(1 << 16), slots(1 << 20)},
+		},
 		{
 			ID: "eps", Why: "an eps that is a fifth of the variance", Shapes: ways(5, 4, 9, 4, "v32", "v4"),
 			Change: bench.Set(bench.Attrs{"norm_eps": 0.3}),
