@@ -21,6 +21,10 @@ func MHCTF32() Contract {
 	return Contract{Name: "tf32-rn", Inputs: gemmInputs(format.TF32), Acc: acc, Out: format.FP32, Tier: BoundOnly}
 }
 
+// MHCTF32Truncated feeds raw fp32 words to the TF32 unit, which drops their low 13 bits: what Triton's default fp32 dot
+// does on Hopper (seen on an H200: 1 + k·2^-14 is read as 1 for every k below 16).
+func MHCTF32Truncated() Contract { return MHCTF32().WithInputRounding(format.RZ) }
+
 // MHCBF16 rounds both operands and the output to bf16. K = 512 is one chain. K = 16384 is split: one chain matches 761
 // of 768 recorded outputs, every split of 16 to 896 products all of them, so 512 stands for a size that the record
 // cannot tell.

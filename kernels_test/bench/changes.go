@@ -1,6 +1,9 @@
 package bench
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // Change edits what Draw drew: what a scenario changes of its family's inputs.
 type Change = func(g Gen, p *Problem) error
@@ -100,6 +103,16 @@ func (p *Problem) Each(f func(i int, v float64) float64, names ...string) bool {
 func Under(contracts []string, scenarios []Scenario) []Scenario {
 	for i, s := range scenarios {
 		if s.Contracts == nil {
+			scenarios[i].Contracts = contracts
+		}
+	}
+	return scenarios
+}
+
+// UnderAllBut is Under for every scenario but those of some IDs, which stay under every contract of the family.
+func UnderAllBut(contracts []string, scenarios []Scenario, ids ...string) []Scenario {
+	for i, s := range scenarios {
+		if s.Contracts == nil && !slices.Contains(ids, s.ID) {
 			scenarios[i].Contracts = contracts
 		}
 	}

@@ -46,7 +46,7 @@ func plain(dtype, out, note string) bench.Doc {
 }
 
 var (
-	docDense = plain(bench.F32, bench.F32, "; fp32 accumulation, operands rounded to TF32, or 3xTF32")
+	docDense = plain(bench.F32, bench.F32, "; fp32 accumulation, operands rounded or truncated to TF32, or 3xTF32")
 	docBF16  = plain(bench.BF16, bench.BF16, "; accumulated in fp32 or in the tensor core")
 	docFP8   = plain(bench.E4M3, bench.BF16, "; no scales; accumulated in fp32, or in the tensor core with promotion "+
 		"to fp32 at least every 128 consecutive products")

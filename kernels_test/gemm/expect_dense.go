@@ -36,8 +36,9 @@ var (
 		Acc:    anyOrder(numerics.HopperTF32()),
 		Out:    format.FP32,
 	}
-	denseBF16   = numerics.Contract{Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16}
-	denseHopper = numerics.Contract{
+	denseTruncated = denseTF32.WithInputRounding(format.RZ) // tf32-rz: raw fp32 words, of which the unit drops 13 bits
+	denseBF16      = numerics.Contract{Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16}
+	denseHopper    = numerics.Contract{
 		Name:   "bf16-hopper",
 		Inputs: operands(format.BF16),
 		Acc:    anyOrder(numerics.HopperBF16()),
@@ -84,7 +85,7 @@ func expectDense(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	}
 	e.Gemm = &numerics.GemmInputs{X: x.Data, W: w.Data, M: m, N: n, K: k, Out: c.Contract.Output()}
 	// its operands are rounded: what adds them more exactly is not nearer to y
-	if count > 0 && c.Contract.Name != "tf32-rn" {
+	if count > 0 && c.Contract.Operand("x").Format.Name != format.TF32.Name {
 		e.Ensemble, err = c.Contract.Ensemble(x.Data, w.Data, m, n, k, count, seed)
 	}
 	return []bench.Expected{repaired(e)}, err

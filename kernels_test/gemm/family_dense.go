@@ -112,11 +112,15 @@ func denseScenarios() []bench.Scenario {
 	}, "x", "w")...)
 }
 
+// denseWidely are the contracts that every row of dense_gemm is registered under; tf32-rz differs from tf32-rn in how
+// operands are read alone, so a few rows show it.
+var denseWidely = []string{"fp32", "tf32x3", "tf32-rn"}
+
 var dense = bench.Family{
 	Op: opDense, Slug: "dense-gemm", Claim: denseClaim, Doc: docDense,
-	Contracts: []numerics.Contract{denseFP32, denseThree, denseTF32},
+	Contracts: []numerics.Contract{denseFP32, denseThree, denseTF32, denseTruncated},
 	Draw:      drawDense, Expect: expectDense, Twins: denseTwins,
-	Scenarios: append(denseScenarios(),
+	Scenarios: bench.UnderAllBut(denseWidely, append(denseScenarios(),
 		bench.Scenario{
 			ID:      "depth",
 			Why:     "sums of one sign: what an accumulator cuts grows with K",
@@ -130,7 +134,7 @@ var dense = bench.Family{
 			Shapes: sweep(16, 64, nil, 8),
 			Change: tiny,
 		},
-	),
+	), "columns", "bias", "needles", "outliers", "nan", "nano"),
 }
 
 var denseHalf = bench.Family{

@@ -57,6 +57,8 @@ func following(contract string) (change, error) {
 		return func(*kernel) {}, nil
 	case "tf32-rn":
 		return on(numerics.HopperTF32(), tf32, 0)
+	case "tf32-rz":
+		return on(numerics.HopperTF32(), cutTo(10), 0)
 	case "tf32x3":
 		return func(k *kernel) { k.part = threeTF32(tf32, bench.DotSequential[float32]) }, nil
 	case "bf16-hopper":

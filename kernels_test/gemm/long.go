@@ -31,7 +31,7 @@ func withLong(families []bench.Family) []bench.Family {
 		}
 		f.Scenarios = append(slices.Clip(f.Scenarios), bench.Scenario{
 			ID: "long", Why: "one dimension at a time beyond every tile, to the extents that ship; the last of a depth counts",
-			Shapes: shapes, Change: lastCounts,
+			Shapes: shapes, Change: lastCounts, Contracts: map[string][]string{opDense: denseWidely}[f.Op],
 		})
 		if slices.ContainsFunc(f.Scenarios, func(s bench.Scenario) bool { return s.Phase != "" }) {
 			f.Scenarios[len(f.Scenarios)-1].Phase = "prefill"

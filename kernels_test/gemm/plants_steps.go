@@ -121,7 +121,10 @@ func sumPlants() []bench.Plant {
 		}).Under("tf32-rn"),
 		plant("operands-bf16", "operands are rounded to bf16", dense, func(k *kernel) {
 			k.read = bench.AsBF16
-		}).Under("tf32-rn", "tf32x3", "fp32"),
+		}).Under("tf32-rn", "tf32-rz", "tf32x3", "fp32"),
+		plant("operands-nine-bits", "operands keep 9 of TF32's 10 fraction bits", dense, func(k *kernel) {
+			k.read = cutTo(9)
+		}).Under("tf32-rz"),
 		plant("halves-cut", "operands are split into two TF32 numbers by truncation", dense, func(k *kernel) {
 			k.part = threeTF32(cutTo(10), sequential)
 		}).Under("tf32x3"),

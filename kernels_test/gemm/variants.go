@@ -92,6 +92,9 @@ func variants() []bench.Variant {
 			plain(o.name+"-"+contract, contract, summing(o.dot))
 		}
 		plain(o.name+"-tf32", "tf32-rn", summing(o.dot), reading(tf32))
+		if i < 3 {
+			plain(o.name+"-tf32-rz", "tf32-rz", summing(o.dot), reading(cutTo(10)))
+		}
 		plain(o.name+"-tf32x3", "tf32x3", func(k *kernel) { k.part = threeTF32(tf32, o.dot) })
 	}
 	for _, n := range []int{2, 3, 5, 8} {
@@ -103,7 +106,7 @@ func variants() []bench.Variant {
 	}
 	scaled("alpha-with-scales", "fp32", apart, alphaWithScales)
 	scaled("exact", "", inFloat64)
-	for _, contract := range []string{"fp32", "bf16", "fp8", "tf32-rn", "tf32x3", "fp8-hopper", "bf16-hopper"} {
+	for _, contract := range []string{"fp32", "bf16", "fp8", "tf32-rn", "tf32-rz", "tf32x3", "fp8-hopper", "bf16-hopper"} {
 		plain("exact-"+contract, contract, inFloat64) // more exact than declared is no fault
 	}
 	for _, contract := range []string{"tf32x3", "fp8-hopper", "bf16-hopper"} {
@@ -121,6 +124,7 @@ func variants() []bench.Variant {
 	plain("hopper-64", "fp8-hopper", hopper, runs(64))
 	plain("fp32-as-hopper", "fp8-hopper", summing(pairwise))
 	plain("tf32-splits", "tf32-rn", cored(numerics.HopperTF32()), reading(tf32), runs(64), pieces(3))
+	plain("tf32-rz-splits", "tf32-rz", cored(numerics.HopperTF32()), reading(cutTo(10)), runs(64), pieces(3))
 	plain("bf16-splits", "bf16-hopper", cored(numerics.HopperBF16()), runs(128), pieces(2))
 	return append(out, quantVariants()...)
 }

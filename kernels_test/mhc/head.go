@@ -12,7 +12,7 @@ var mhcHead = bench.Family{
 	Claim: "y MUST lie within what the declared contract of the mixing GEMM allows after norm, gate and collapse in " +
 		"fp32, and follow from the operands alone",
 	Draw: drawn(gen.head), Expect: expect, Doc: mhcHeadDoc, Contracts: mhcHeadContracts, Twins: mixTwins,
-	Scenarios: []bench.Scenario{
+	Scenarios: bench.UnderAllBut(widely, []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: nano(0, 1, 2, 63, 64, 65, 67)},
 		{
 			ID:     "unit-scale",
@@ -71,5 +71,5 @@ var mhcHead = bench.Family{
 		},
 		{ID: "long", Why: longWhy, Shapes: long},
 		{ID: "other-constants", Why: "eps and iterations of another model", Shapes: nano(3), Change: otherConstants},
-	},
+	}, "coherent-sign", "outlier-channel", "tiny-norms", "nano-v4"),
 }

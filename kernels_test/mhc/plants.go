@@ -90,10 +90,26 @@ func contractPlants() []bench.Plant {
 			running("bf16")),
 		plant("tf32-rz-declared-tf32-rn", "operands are truncated to TF32 where rounding to nearest is declared",
 			"raw fp32 bits fed to a TF32 unit", "tf32-rn", reading(numerics.MHCTF32(), format.RZ)),
+		plant("bf16-declared-tf32-rz", "the mixing GEMM runs in bf16 and is declared truncated TF32", "A6", "tf32-rz",
+			running("bf16")),
+		plant("nine-bits-declared-tf32-rz", "operands keep 9 of TF32's 10 fraction bits", "a mask one bit too long",
+			"tf32-rz", nineBits),
 		plant("bf16-rz-declared-bf16", "operands are truncated to bf16 where rounding to nearest is declared",
 			"bf16 by dropping the low half of the word", "bf16", reading(numerics.MHCBF16(), format.RZ)),
 		plant("tf32-rna-declared-tf32-rn", "ties go away from zero in TF32 where ties to even are declared",
 			"TileKernels adds 0x1000 to the bits (docs/sources.md, mHC)", "tf32-rn",
 			reading(numerics.MHCTF32(), format.RNA)),
 	}
+}
+
+// nineBits feeds the TF32 unit words of which it keeps 9 fraction bits.
+func nineBits(string) (bench.Candidate, error) {
+	c := numerics.MHCTF32Truncated()
+	for name, o := range c.Inputs {
+		o.Format.ManBits = 9
+		c.Inputs[name] = o
+	}
+	recipe := plain()
+	recipe.Gemm = GemmUnder(c)
+	return FromOps("faulty", recipe.Ops()), nil
 }

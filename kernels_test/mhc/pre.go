@@ -13,7 +13,7 @@ var mhcPre = bench.Family{
 	Claim: "y, post and comb MUST lie within what the declared contract of the mixing GEMM allows after norm, gates and " +
 		"Sinkhorn in fp32, and follow from the operands alone",
 	Draw: drawn(gen.pre), Expect: expect, Doc: mhcPreDoc, Contracts: mhcPreContracts, Twins: mixTwins,
-	Scenarios: []bench.Scenario{
+	Scenarios: bench.UnderAllBut(widely, []bench.Scenario{
 		{
 			ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Catches: []string{"E6 sgl-project/sglang#39664"},
 			Shapes: nano(0, 1, 2, 63, 64, 65, 67),
@@ -147,7 +147,7 @@ var mhcPre = bench.Family{
 		},
 		{ID: "long", Why: longWhy, Shapes: long},
 		{ID: "other-constants", Why: "eps and iterations of another model", Shapes: nano(3), Change: otherConstants},
-	},
+	}, "coherent-sign", "outlier-channel", "large-logits", "tiny-norms", "nano-v4-attn"),
 }
 
 func scaleX(s float32) bench.Change { return bench.Times(float64(s), "x") }

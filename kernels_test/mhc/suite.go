@@ -38,8 +38,12 @@ func variants() []bench.Variant {
 
 // declared are the contracts of the mixing GEMM.
 func declared() []numerics.Contract {
-	return []numerics.Contract{numerics.MHCFP32(), numerics.MHCTF32(), numerics.MHCBF16()}
+	return []numerics.Contract{numerics.MHCFP32(), numerics.MHCTF32(), numerics.MHCTF32Truncated(), numerics.MHCBF16()}
 }
+
+// widely are the contracts that every row of the mixing GEMM is registered under. What truncation does differs from
+// rounding in the operands alone, so a few rows show it; a worker is judged under it by all rows.
+var widely = []string{"fp32", "tf32-rn", "bf16"}
 
 var (
 	mhcPreContracts  = declared()

@@ -44,7 +44,7 @@ func Built(contract string) (Recipe, error) {
 		}
 		return r, nil
 	}
-	return Recipe{}, fmt.Errorf("no contract is called %q; fp32, tf32-rn and bf16 are", contract)
+	return Recipe{}, fmt.Errorf("no contract is called %q; fp32, tf32-rn, tf32-rz and bf16 are", contract)
 }
 
 // Variants lists correct implementations: other orders, splits, tiles, functions, and arithmetic more exact than
