@@ -44,13 +44,15 @@ def within_groups(c, groups, kept, biased):
     return out.reshape(c.shape)
 
 
-@reference("moe_gate")
+@reference("moe_gate", attrs={"bias_in": ["choice", "logit"]})
 def moe_gate(
     call, logits, topk_ids, scoring_func, top_k, bias=None, num_token_non_padded=None, n_group=1, topk_group=1, renormalise=False,
-    renormalise_floor=0.0, routed_scaling=1.0,
+    renormalise_floor=0.0, routed_scaling=1.0, bias_in="choice",
 ):
     n = len(logits) if num_token_non_padded is None else min(len(logits), int(num_token_non_padded[0]))
     topk_ids[n:] = -1
+    if bias_in == "logit":  # a part of the logit, in fp32
+        logits, bias = f64(logits) + f64(bias), None
     s = scores(logits[:n], scoring_func)
     c = s if bias is None else s + f64(bias)
     if n_group > 1:

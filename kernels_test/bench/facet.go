@@ -24,6 +24,7 @@ type Facet struct {
 	Attrs string
 
 	attrs  map[string]string
+	asked  []string // of attrs, those of FacetRule.OptIn
 	dtypes []string // of the floating-point main operands: what a worker's `dtypes` are compared with
 }
 
@@ -48,6 +49,10 @@ type FacetRule struct {
 	Attr   string            // the attribute that names a layout of bytes
 	Casts  map[string]string // operands that come in another dtype besides the one that is drawn
 	Looser []string          // contracts that are looser than what the operands' format stands for
+	// OptIn are attributes that most kernels lack, with their usual value: rows with another value are a facet of their
+	// own, which only a worker offers that lists the value among its attrs. They are facets by themselves so that a kernel
+	// which does not know the attribute is not called with it.
+	OptIn map[string]any
 }
 
 // facet reads the facet of a problem.
@@ -123,8 +128,13 @@ func (s Suite) Facets(f Family) ([]FacetCases, error) {
 	for _, d := range drawn {
 		facet := d.facet
 		facet.attrs = map[string]string{}
-		for _, name := range slices.Sorted(maps.Keys(differ)) {
-			if v, ok := d.attrs[name]; ok {
+		for _, name := range slices.Sorted(maps.Keys(f.Facets.OptIn)) {
+			if v, ok := d.attrs[name]; ok && v != f.Facets.OptIn[name] {
+				facet.asked = append(facet.asked, name)
+			}
+		}
+		for _, name := range append(slices.Sorted(maps.Keys(differ)), facet.asked...) {
+			if v, ok := d.attrs[name]; ok && facet.attrs[name] == "" {
 				facet.attrs[name] = fmt.Sprint(v)
 				facet.Attrs = strings.TrimSpace(fmt.Sprintf("%s %s %v", facet.Attrs, name, v))
 			}
@@ -300,7 +310,8 @@ func Offers(h Hello, f Facet) bool {
 // offersAttrs tells whether the values of the attributes in which contracts differ are among those that are offered.
 func offersAttrs(can Capability, f Facet) bool {
 	for name, v := range f.attrs {
-		if !offersWord(can.Attrs[name], v) {
+		listed := can.Attrs[name]
+		if !offersWord(listed, v) || len(listed) == 0 && slices.Contains(f.asked, name) {
 			return false
 		}
 	}

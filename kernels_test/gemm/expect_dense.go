@@ -36,9 +36,11 @@ var (
 		Acc:    anyOrder(numerics.HopperTF32()),
 		Out:    format.FP32,
 	}
-	denseTruncated = denseTF32.WithInputRounding(format.RZ) // tf32-rz: raw fp32 words, of which the unit drops 13 bits
-	denseBF16      = numerics.Contract{Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16}
-	denseHopper    = numerics.Contract{
+	denseTruncated = denseTF32.WithInputRounding(format.RZ) // raw fp32 words: the unit drops 13 bits
+	denseBF16      = numerics.Contract{
+		Name: "bf16", Inputs: operands(format.BF16), Acc: numerics.FP32Any(), Out: format.BF16,
+	}
+	denseHopper = numerics.Contract{
 		Name:   "bf16-hopper",
 		Inputs: operands(format.BF16),
 		Acc:    anyOrder(numerics.HopperBF16()),

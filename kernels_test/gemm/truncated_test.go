@@ -11,7 +11,7 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// What Triton's default fp32 dot gave on an H200 for 1 + k·2^-14 times 1 is 1 for every k below 16, which is truncation:
+// What Triton's default fp32 dot gave on an H200 for 1 + k·2^-14 times 1 is 1 for every k below 16: truncation;
 // rounding to nearest gives 1 + 2^-10 from k = 9 on. The contracts MUST read operands so, and tf32-rz MUST accept that
 // and fp32.
 func TestTruncatedTF32IsWhatTritonDoes(t *testing.T) {

@@ -59,11 +59,15 @@ func TestGateByTryingAll(t *testing.T) {
 			}
 			tried++
 			s, c := make([]float64, n), make([]float64, n)
+			bias, inLogit := bias, a.Word("bias_in") == "logit"
 			for e, z := range logits.Row(row) {
+				if inLogit {
+					z += bias[e]
+				}
 				if s[e] = score(z, a.Word("scoring_func")); math.IsInf(z, -1) {
 					s[e] = 0
 				}
-				if c[e] = s[e]; bias != nil {
+				if c[e] = s[e]; bias != nil && !inLogit {
 					c[e] += bias[e]
 				}
 			}

@@ -24,14 +24,16 @@ var gateDoc = bench.Doc{
 	Summary: "selects the top_k of E experts by c = s + bias and weights them by s: w_i = f · s_i / (sum of the chosen " +
 		"s + renormalise_floor), or f · s_i. " +
 		"Contracts: fp32, scores in fp32, experts whose c are equal or too close for fp32 to separate are interchangeable; " +
-		"lowest-index, the same, and ties of experts (or groups) with equal logits and bias go to the lower index",
+		"lowest-index, the same, and ties of experts (or groups) with equal logits and bias go to the lower index; " +
+		"fast-exp, exponentials as 2^(z·log2 e) by ex2.approx and quotients by div.full",
 	Operands: []bench.TensorDoc{
 		{
 			Name:  "logits",
 			DType: "F32 or BF16",
 			Shape: "[T, E]",
 			Meaning: "one logit per expert, of any sign; -inf gives an s of 0. A token with a NaN must still get top_k " +
-				"different experts of 0 to E-1, its weights are not judged, and other tokens must not change",
+				"different experts of 0 to E-1, and other tokens must not change; its weights are NaN where all its logits are, " +
+				"else they are not judged",
 		},
 		{
 			Name:    "bias",
@@ -59,6 +61,11 @@ var gateDoc = bench.Doc{
 	Attrs: []bench.AttrDoc{
 		{Name: "scoring_func", Meaning: scoringWord},
 		{Name: "top_k", Meaning: "experts selected per token"},
+		{
+			Name: "bias_in",
+			Meaning: "choice, or absent: bias is added to s and counts for the choice alone; logit: it is added to the logit " +
+				"in fp32 before scoring, so that it counts for the weights as well (the bias of gpt-oss's router), and c = s",
+		},
 		{
 			Name: "n_group",
 			Meaning: "groups of E/n_group consecutive experts; 1 is none. A group's score is the sum of its two largest c " +

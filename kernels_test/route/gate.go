@@ -18,6 +18,7 @@ var gate = bench.Family{
 	Contracts: []numerics.Contract{
 		{Name: "lowest-index", Special: numerics.Rules{TieBreak: "lowest-index"}},
 		{Name: "fp32"},
+		{Name: fastExp},
 	},
 	Draw: drawGate, Expect: expectGate, Twins: gateTwins, Scenarios: gateScenarios(),
 }
@@ -68,6 +69,7 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 		return nil, err
 	}
 	logits, bias := p.In("logits").Mat(), p.Operands["bias"].Values
+	inLogit := p.Attrs.Word("bias_in") == "logit"
 	whole := logits.Rows
 	if n, ok := p.Operands["num_token_non_padded"]; ok {
 		whole = int(n.Values[0])
@@ -88,8 +90,9 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	for t := range tokens {
 		k := &tokens[t]
 		if k.padded = t >= whole; !k.padded && !slices.ContainsFunc(logits.Row(t), math.IsNaN) {
-			if err := k.fill(logits.Row(t), bias, cfg, p.Attrs.Word("scoring_func"), w, c.Contract.Special.TieBreak); err !=
-				nil {
+			err := k.fill(logits.Row(t), bias, cfg, scorer{p.Attrs.Word("scoring_func"), c.Contract.Name == fastExp, inLogit}, w,
+				c.Contract.Special.TieBreak)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -112,12 +115,22 @@ func expectGate(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 }
 
 // fill derives what is expected of a token: values from the oracle, errors from fp32.
-func (k *token) fill(logits, bias []float64, cfg oracle.GateConfig, scoring string, w weigher, tie string) error {
+func (k *token) fill(logits, bias []float64, cfg oracle.GateConfig, by scorer, w weigher, tie string) error {
+	z := numerics.ExactSlice(logits)
+	if by.biased { // the bias of a linear layer: a part of the logit
+		a := numerics.FP32()
+		logits = slices.Clone(logits)
+		for e, b := range bias {
+			z[e] = a.Add(z[e], numerics.Exact(b))
+			logits[e] += b
+		}
+		bias = nil
+	}
 	r, err := oracle.Gate(oracle.Mat{Rows: 1, Cols: len(logits), Data: logits}, bias, cfg)
 	if err != nil {
 		return err
 	}
-	k.experts, k.scores = r.Experts[0], scores(logits, scoring)
+	k.experts, k.scores = r.Experts[0], by.scores(z)
 	k.choice = newChoice(k.scores, bias, cfg, tie)
 	k.weights = w.weights(k.scores, k.experts)
 	for i, v := range r.Weights[0] {

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -11,19 +12,21 @@ func exp32(v float32) float32 { return float32(math.Exp(float64(v))) }
 
 // router is the learned gate in fp32 as steps, in the order in which they run.
 type router struct {
-	logits  func(z []float64) []float64 // a token's, as they are read
-	score   func(x float32, scoring string) float32
-	sum     bench.Summing // of softmax and of the chosen scores
-	rank    func(s, z, bias float32) float32
-	group   func(c, s []float32, biased bool) float32 // a group's rank, by ranks and scores of its experts
-	masked  float32                                   // rank of the experts of dropped groups
-	tie     func(i, j, n int) int                     // order of equal ranks among n, negative for i first
-	pick    func(order []int, n int) []int
-	arrange func(chosen []int, c []float32)
-	weighed func(s, c []float32) []float32
-	total   func(k router, chosen, all []float32) float32 // what renormalise divides by, without the floor
-	divide  func(v, total float32) float32
-	weigh   func(v, f float32, over func(float32) float32) float32 // over renormalises, or does not
+	convention string                      // where the bias goes; empty: as bias_in says
+	logits     func(z []float64) []float64 // a token's, as they are read
+	score      func(x float32, scoring string) float32
+	exp        func(v float32) float32 // of softmax
+	sum        bench.Summing           // of softmax and of the chosen scores
+	rank       func(s, z, bias float32) float32
+	group      func(c, s []float32, biased bool) float32 // a group's rank, by ranks and scores of its experts
+	masked     float32                                   // rank of the experts of dropped groups
+	tie        func(i, j, n int) int                     // order of equal ranks among n, negative for i first
+	pick       func(order []int, n int) []int
+	arrange    func(chosen []int, c []float32)
+	weighed    func(s, c []float32) []float32
+	total      func(k router, chosen, all []float32) float32 // what renormalise divides by, without the floor
+	divide     func(v, total float32) float32
+	weigh      func(v, f float32, over func(float32) float32) float32 // over renormalises, or does not
 }
 
 // correctRouter is the operator as it should be.
@@ -31,6 +34,7 @@ func correctRouter() router {
 	return router{
 		logits:  func(z []float64) []float64 { return z },
 		score:   activation,
+		exp:     exp32,
 		sum:     bench.Sequential,
 		rank:    func(s, _, bias float32) float32 { return s + bias },
 		group:   groupRank,
@@ -110,7 +114,7 @@ func (k router) scores(z []float64, scoring string) []float32 {
 		top = max(top, float32(v))
 	}
 	for e, v := range z {
-		out[e] = exp32(float32(v) - top)
+		out[e] = k.exp(float32(v) - top)
 	}
 	total := k.sum(out)
 	for e := range out {
@@ -138,6 +142,12 @@ func (k router) mask(c, s []float32, groups, keep int, biased bool) {
 
 // route chooses and weighs the experts of one token.
 func (k router) route(z, bias []float64, a bench.Attrs) ([]int, []float32) {
+	if z = slices.Clone(z); cmp.Or(k.convention, a.Word("bias_in")) == "logit" {
+		for e, b := range bias {
+			z[e] = float64(float32(z[e]) + float32(b))
+		}
+		bias = nil
+	}
 	s := k.scores(z, a.Word("scoring_func"))
 	c := slices.Clone(s)
 	for e, b := range bias {

@@ -50,7 +50,7 @@ func grid() []bench.Scenario {
 
 func gateScenarios() []bench.Scenario {
 	grouped := gates(16, 3, 4, 2, 5)
-	return slices.Concat(grid(), []bench.Scenario{
+	return bench.UnderAllBut([]string{"lowest-index", "fp32"}, slices.Concat(grid(), []bench.Scenario{
 		{ID: "lengths", Why: "no token, one, and the edges of a tile of 64", Shapes: gates(16, 4, 1, 1, 0, 1, 63, 64, 65)},
 		{ID: "nano", Why: "nano-v4's gate", Shapes: gates(4, 2, 1, 1, 6)},
 		{ID: "v4-flash", Why: "V4-Flash: 6 of 256, sqrtsoftplus, factor 1.5", Shapes: gates(256, 6, 1, 1, 6)},
@@ -116,6 +116,19 @@ func gateScenarios() []bench.Scenario {
 			Why:    "the same for sigmoid",
 			Shapes: gates(16, 4, 1, 1, 5),
 			Change: bench.All(v32, biased(func(_ int, v float64) float64 { return 20 * v })),
+		},
+		{
+			ID:     "bias-in-logit",
+			Why:    "a bias that is part of the logit counts for the weights as well",
+			Shapes: slices.Concat(gates(16, 4, 1, 1, 5, 65), gates(128, 4, 1, 1, 3)),
+			Change: bench.All(bench.Set(bench.Attrs{"bias_in": "logit", "scoring_func": "softmax"})),
+		},
+		{
+			ID:     "bias-in-logit-scores",
+			Why:    "the same for sigmoid and sqrtsoftplus, with a bias that decides",
+			Shapes: gates(16, 4, 1, 1, 6),
+			Change: bench.All(bench.Set(bench.Attrs{"bias_in": "logit"}),
+				biased(func(_ int, v float64) float64 { return 5 * v })),
 		},
 		{ID: "no-bias", Why: "scores alone choose", Shapes: gates(16, 4, 1, 1, 5), Change: bench.Without("bias")},
 		{
@@ -334,7 +347,8 @@ func gateScenarios() []bench.Scenario {
 			Relate: inPieces(bench.Contiguous),
 		},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
-	}, longGates())
+	}, longGates()), "sigmoid-raw", "sqrtsoftplus-raw", "softmax-raw", "softmax-renormalised", "all-negative",
+		"all-negative-sigmoid", "v32", "bias-in-logit", "bias-in-logit-scores")
 }
 
 // tiedAtLast gives every token three experts fewer than it chooses that are better than the rest, and a quarter of all

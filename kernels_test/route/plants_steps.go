@@ -71,6 +71,10 @@ func gatePlants() []bench.Plant {
 					}
 				}
 			}),
+		gate("gate-log2e-in-bf16", "log2 e is a constant of bf16", "a constant that was narrowed with its tensor", "gate",
+			throughEx2(bench.AsBF16(math.Log2E))).Under(fastExp),
+		gate("gate-bias-in-choice-alone", "a bias of the logits is added to the scores", "the two conventions confused",
+			"gate", func(k *router) { k.convention = "choice" }),
 		gate("gate-ties-to-higher", "ties go to the higher expert", "another order of comparison", "selection",
 			higherTies).Under("lowest-index"),
 		gate("gate-ties-by-lane", "ties go to the lower lane of a warp, where expert e lies in lane e mod 32",

@@ -10,20 +10,39 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
+// fastExp is the contract of kernels that take exponentials, logarithms and quotients from the GPU's fast units.
+const fastExp = "fast-exp"
+
+// scorer says how scores are computed.
+type scorer struct {
+	scoring string
+	fast    bool
+	biased  bool // the bias is part of the logit
+}
+
 // scores are a token's s with the error of fp32 evaluation. A logit of -Inf has an s of exactly 0.
 func scores(logits []float64, scoring string) []numerics.Tracked {
+	return scorer{scoring: scoring}.scores(numerics.ExactSlice(logits))
+}
+
+func (s scorer) scores(logits []numerics.Tracked) []numerics.Tracked {
 	a := numerics.FP32()
-	if scoring == "softmax" {
-		return a.Softmax(numerics.ExactSlice(logits))
+	switch {
+	case s.scoring == "softmax" && s.fast:
+		return fastSoftmax(logits)
+	case s.scoring == "softmax":
+		return a.Softmax(logits)
 	}
 	out := make([]numerics.Tracked, len(logits))
 	for e, z := range logits {
 		switch {
-		case math.IsInf(z, -1):
-		case scoring == "sigmoid":
-			out[e] = a.Sigmoid(numerics.Exact(z))
+		case math.IsInf(z.X, -1):
+		case s.fast:
+			out[e] = fastScore(z, s.scoring)
+		case s.scoring == "sigmoid":
+			out[e] = a.Sigmoid(z)
 		default:
-			out[e] = a.Sqrt(a.Softplus(numerics.Exact(z)))
+			out[e] = a.Sqrt(a.Softplus(z))
 		}
 	}
 	return out

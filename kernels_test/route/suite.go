@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -24,6 +25,11 @@ func built(contract string) (bench.Candidate, error) {
 		return bench.FromKernels(contract+"-sequential", map[string]bench.Kernel{
 			opGate: correctRouter().run, opHash: correctHasher().run, opCombine: correctCombiner().run,
 		}), nil
+	case fastExp:
+		return bench.FromKernels("fast-exp", map[string]bench.Kernel{
+			opGate: bench.With(correctRouter(), throughEx2(math.Log2E)).run,
+		}), nil
 	}
-	return nil, fmt.Errorf("no contract of the route suite is called %q; fp32, lowest-index and bf16-out are", contract)
+	return nil, fmt.Errorf("no contract of the route suite is called %q; fp32, lowest-index, fast-exp and bf16-out are",
+		contract)
 }

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -31,6 +32,8 @@ func variants() []bench.Variant {
 			add("gate-"+ties+"-ties-"+name, "fp32", map[string]bench.Kernel{opGate: k.run})
 		}
 	}
+	fast := bench.With(correctRouter(), throughEx2(math.Log2E), ascending, routerSum(bench.Lanes(32, bench.Pairwise)))
+	add("gate-fast-exp-lanes-32", fastExp, map[string]bench.Kernel{opGate: fast.run})
 	for name, options := range map[string][]func(*combiner){
 		"factor-last-backward": {backward}, "float64": {combineInFloat64},
 		"factor-on-weights": {factorOnWeights}, "factor-on-weights-backward": {factorOnWeights, backward},
