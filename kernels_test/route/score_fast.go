@@ -9,10 +9,10 @@ import (
 // The fast units of NVIDIA's GPUs, as Triton's exp and division compile to them (PTX ISA, "Floating Point
 // Instructions"): ex2.approx.f32 has a relative error of 2^-22, div.full.f32 one of 2 ulp.
 //
-// e^z = 2^(z·log2 e): the product and the constant are each off by u of themselves, so the exponent is off by 2u·|z|·
-// log2 e, which moves the result by the factor 1 + 2u·|z|. With ex2's 4u that is a relative error of (2|z| + 4)·u, 7 ulp
-// at |z| = 5 and 23 at 20: a bound in ulp that does not grow with |z|, as numerics.Arith has for a good exp, is not the
-// bound of this one.
+// e^z = 2^(z · log2 e): the product and the constant are each off by u of themselves, so the exponent is off by
+// 2u |z| log2 e, which moves the result by the factor 1 + 2u |z|. With ex2's 4u that is a relative error of
+// (2|z| + 4) u, 7 ulp at |z| = 5 and 22 at 20: a bound in ulp that does not grow with |z|, as numerics.Arith has for a
+// good exp, is not the bound of this one.
 const approx = 0x1p-22
 
 // fastExpOf is e^z of a z that is at most 0.

@@ -9,9 +9,9 @@ import (
 	"github.com/assay-suite/assay/numerics"
 )
 
-// The bound of an exponential through ex2.approx MUST hold for a product and a constant that are rounded and a unit that
-// is off by 2^-22, and must not be much wider: at |z| = 5 that is 7 ulp of fp32, where SGLang's router was seen, and it
-// grows with |z|, so no fixed number of ulp bounds it. A constant of bf16 is beyond it.
+// The bound of an exponential through ex2.approx MUST hold for a product and a constant that are rounded and a unit
+// that is off by 2^-22, and must not be much wider: at |z| = 5 that is 7 ulp of fp32, where SGLang's router was seen,
+// and it grows with |z|, so no fixed number of ulp bounds it. A constant of bf16 is beyond it.
 func TestFastExp(t *testing.T) {
 	worst := map[int]float64{}
 	for i := range 20001 {
