@@ -117,19 +117,6 @@ func gateScenarios() []bench.Scenario {
 			Shapes: gates(16, 4, 1, 1, 5),
 			Change: bench.All(v32, biased(func(_ int, v float64) float64 { return 20 * v })),
 		},
-		{
-			ID:     "bias-in-logit",
-			Why:    "a bias that is part of the logit counts for the weights as well",
-			Shapes: slices.Concat(gates(16, 4, 1, 1, 5, 65), gates(128, 4, 1, 1, 3)),
-			Change: bench.All(bench.Set(bench.Attrs{"bias_in": "logit", "scoring_func": "softmax"})),
-		},
-		{
-			ID:     "bias-in-logit-scores",
-			Why:    "the same for sigmoid and sqrtsoftplus, with a bias that decides",
-			Shapes: gates(16, 4, 1, 1, 6),
-			Change: bench.All(bench.Set(bench.Attrs{"bias_in": "logit"}),
-				biased(func(_ int, v float64) float64 { return 5 * v })),
-		},
 		{ID: "no-bias", Why: "scores alone choose", Shapes: gates(16, 4, 1, 1, 5), Change: bench.Without("bias")},
 		{
 			ID:      "all-negative",
@@ -347,7 +334,7 @@ func gateScenarios() []bench.Scenario {
 			Relate: inPieces(bench.Contiguous),
 		},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
-	}, longGates()), "sigmoid-raw", "sqrtsoftplus-raw", "softmax-raw", "softmax-renormalised", "all-negative",
+	}, biasInLogit(), longGates()), "sigmoid-raw", "sqrtsoftplus-raw", "softmax-raw", "softmax-renormalised", "all-negative",
 		"all-negative-sigmoid", "v32", "bias-in-logit", "bias-in-logit-scores")
 }
 
