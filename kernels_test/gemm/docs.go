@@ -152,7 +152,9 @@ var docMasked = bench.Doc{
 
 var docQuantFP8 = bench.Doc{
 	Summary: "quantise rows to e4m3 in blocks: code = e4m3(clamp(x / s, -448, 448)), round to nearest even; all " +
-		"arithmetic in fp32, each operation rounded once; bit-exact",
+		"arithmetic in fp32. Contracts: exact, each operation rounded once, bit-exact; two-roundings, divisions may be " +
+		"products with a rounded reciprocal, and codes are judged by the stored scale; ue8m0-log2, besides, the power of " +
+		"two may come from a logarithm in fp32",
 	Operands: []bench.TensorDoc{
 		tensor("x", "F32 or BF16", "[M, K]", "values; K need not be a multiple of group_size"),
 	},

@@ -25,10 +25,10 @@ func everyFormat(m, k, group int) []bench.Shape {
 var quantiseFP8 = bench.Family{
 	Op: opQuantFP8, Slug: "quantise-fp8",
 	Claim: "codes and scales MUST be those of the recipe bit for bit", Doc: docQuantFP8,
-	Contracts: []numerics.Contract{quantiseExact},
+	Contracts: []numerics.Contract{quantiseExact, quantiseTwo, quantiseLog2},
 	Draw:      drawQuantFP8, Expect: expectQuantFP8,
 	Twins: []bench.Twin{bench.Dense(), boundaryTwin, floorTwin, gridTwin},
-	Scenarios: []bench.Scenario{
+	Scenarios: bench.UnderAllBut([]string{"exact"}, []bench.Scenario{
 		{
 			ID:  "gaussian",
 			Why: "every rule for the scale, groups of 128, 64 and 32, a last group that is short, and no row",
@@ -93,8 +93,20 @@ var quantiseFP8 = bench.Family{
 			Shapes: []bench.Shape{quant(7, 200, 128, fmtUE8M0), quant(6, 96, 32, fmtOCP), quant(5, 130, 128, fmtFP32)},
 			Relate: rowsApart,
 		},
+		{
+			ID:     "floor-of-engines",
+			Why:    "a floor of 1e-10, as SGLang and vLLM have it, under blocks of zeros and of 1e-6",
+			Shapes: []bench.Shape{quant(6, 128, 64, fmtFP32), quant(6, 128, 64, fmtUE8M0)},
+			Change: bench.All(bench.Set(bench.Attrs{"amax_floor": float64(float32(1e-10))}), tinyBlocks),
+		},
+		{
+			ID:     "no-floor",
+			Why:    "no floor: blocks of 1e-7 have a scale of their own",
+			Shapes: []bench.Shape{quant(6, 128, 64, fmtFP32), quant(6, 128, 64, fmtUE8M0)},
+			Change: bench.All(bench.Set(bench.Attrs{"amax_floor": 0.0}), bench.Times(1e-7, "x")),
+		},
 		{ID: "production", Why: "activations of a step", Full: true, Shapes: everyFormat(64, 7168, 128)},
-	},
+	}, "gaussian", "boundary", "ties", "near-ties", "floor"),
 }
 
 var quantiseNV = bench.Family{

@@ -53,7 +53,7 @@ func following(contract string) (change, error) {
 		return func(k *kernel) { k.read, k.part, k.run = read, onTensorCore(acc), run }, nil
 	}
 	switch contract {
-	case "fp32", "bf16", "fp8", "exact":
+	case "fp32", "bf16", "fp8", "exact", "two-roundings", "ue8m0-log2":
 		return func(*kernel) {}, nil
 	case "tf32-rn":
 		return on(numerics.HopperTF32(), tf32, 0)

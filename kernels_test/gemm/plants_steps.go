@@ -143,6 +143,13 @@ func quantiserPlants() []bench.Plant {
 	return []bench.Plant{
 		plant("quantise-reciprocal", "elements are multiplied by the rounded reciprocal of their scale", "encoding", both,
 			func(q *quantiser) { q.quotient = func(v, by float32) float32 { return v * (1 / by) } }),
+		plant("quantise-scale-in-bf16", "the scale is computed in bf16", "encoding", fp8, func(q *quantiser) {
+			q.divided = func(amax float32) float32 { return bench.AsBF16(amax / 448) }
+		}).Under("two-roundings"),
+		plant("quantise-nearest-power", "the power of two is the nearest one, not the next above", "encoding", fp8,
+			func(q *quantiser) {
+				q.exponent = func(s float32) int { return int(math.Round(math.Log2(float64(s)))) }
+			}).Under("two-roundings", "ue8m0-log2"),
 		plant("quantise-ties-away", "e4m3 ties go away from zero", "encoding", fp8, func(q *quantiser) {
 			q.element = func(v float32) byte { return roundE4M3(v, math.Round) }
 		}),

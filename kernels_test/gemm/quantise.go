@@ -11,6 +11,7 @@ type quantiser struct {
 	read     func(v float32) float32                 // a value before anything else
 	amax     func(row []float32, lo, hi int) float32 // of the block [lo, hi) of a row
 	floored  func(amax, floor float32) float32
+	divided  func(amax float32) float32
 	exponent func(s float32) int         // of a power-of-two scale for a quotient s, rounded up
 	quotient func(v, by float32) float32 // of an element by its scale
 	element  func(v float32) byte        // e4m3
@@ -29,6 +30,7 @@ func correctQuantiser(changes ...func(q *quantiser)) quantiser {
 		read:     same,
 		amax:     func(row []float32, lo, hi int) float32 { return largest(row[lo:hi]) },
 		floored:  func(amax, floor float32) float32 { return max(amax, floor) },
+		divided:  func(amax float32) float32 { return amax / 448 },
 		exponent: ceilBits,
 		quotient: func(v, by float32) float32 { return v / by },
 		element:  toE4M3,
@@ -89,14 +91,15 @@ func (q quantiser) scale(amax float32, form string) (by float32, stored float64)
 	var e int
 	switch form {
 	case "ue8m0":
-		e = q.exponent(amax / 448)
+		e = q.exponent(q.divided(amax))
 	case "ocp":
 		_, up := math.Frexp(float64(amax))
 		if e = up - 1 - 8; amax == 0 {
 			e = -127
 		}
 	default:
-		return amax / 448, float64(amax / 448)
+		s := q.divided(amax)
+		return s, float64(s)
 	}
 	e = min(max(e, -127), 127)
 	return float32(math.Ldexp(1, e)), float64(e + 127)
@@ -127,4 +130,16 @@ func (q quantiser) nvfp4(a bench.Args) (bench.Results, error) {
 		}
 	}
 	return bench.Results{"codes": codes, "scale": scale}, nil
+}
+
+// byReciprocals multiplies by rounded reciprocals, as contract two-roundings allows.
+func byReciprocals(q *quantiser) {
+	q.divided = func(amax float32) float32 { return amax * float32(1.0/448) }
+	q.quotient = func(v, by float32) float32 { return v * (1 / by) }
+}
+
+// throughLog2 besides takes powers of two through a logarithm in fp32.
+func throughLog2(q *quantiser) {
+	byReciprocals(q)
+	q.exponent = ceilLog2
 }

@@ -32,6 +32,17 @@ func built(contract string) (bench.Candidate, error) {
 		return nil, err
 	}
 	kernels := correct(letter).kernels(productOps...)
-	maps.Copy(kernels, correctQuantiser().kernels())
+	maps.Copy(kernels, correctQuantiser(rounding(contract)).kernels())
 	return bench.FromKernels(contract+"-to-the-letter", kernels), nil
+}
+
+// rounding is what a quantiser's contract asks for to the letter.
+func rounding(contract string) func(q *quantiser) {
+	switch contract {
+	case quantiseTwo.Name:
+		return byReciprocals
+	case quantiseLog2.Name:
+		return throughLog2
+	}
+	return func(*quantiser) {}
 }

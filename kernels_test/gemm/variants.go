@@ -138,7 +138,16 @@ func quantVariants() []bench.Variant {
 	variant := func(name string, changes ...func(q *quantiser)) bench.Variant {
 		return bench.Variant{Name: name, Candidate: bench.FromKernels(name, correctQuantiser(changes...).kernels())}
 	}
+	under := func(contract string, v bench.Variant) bench.Variant {
+		v.Contract = contract
+		return v
+	}
+	product := func(q *quantiser) { q.quotient = func(v, by float32) float32 { return v * (1 / by) } }
 	return []bench.Variant{
+		under("two-roundings", variant("quantise-product", product)),
+		under("two-roundings", variant("quantise-both-products", byReciprocals, search)),
+		under("ue8m0-log2", variant("quantise-log2", func(q *quantiser) { q.exponent = ceilLog2 })),
+		under("ue8m0-log2", variant("quantise-product-as-log2", byReciprocals)),
 		variant("quantise-both", frexp, search),
 		variant("quantise-frexp", frexp),
 		variant("quantise-search", search),

@@ -334,8 +334,8 @@ func gateScenarios() []bench.Scenario {
 			Relate: inPieces(bench.Contiguous),
 		},
 		{ID: "production", Why: "a chunk of V3.2", Shapes: gates(256, 8, 8, 4, 128), Change: v32, Full: true},
-	}, biasInLogit(), longGates()), "sigmoid-raw", "sqrtsoftplus-raw", "softmax-raw", "softmax-renormalised", "all-negative",
-		"all-negative-sigmoid", "v32", "bias-in-logit", "bias-in-logit-scores")
+	}, biasInLogit(), longGates()), "sigmoid-raw", "sqrtsoftplus-raw", "softmax-raw", "softmax-renormalised",
+		"all-negative", "all-negative-sigmoid", "v32", "bias-in-logit", "bias-in-logit-scores")
 }
 
 // tiedAtLast gives every token three experts fewer than it chooses that are better than the rest, and a quarter of all
