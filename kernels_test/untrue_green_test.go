@@ -99,11 +99,11 @@ func TestGreenHasLooked(t *testing.T) {
 		want     map[string]job.State // by a word of the facet; the others are equivalent
 		says     string               // in the verdict
 	}{
-		{"sound", "rms_norm", sound(t, "rms_norm", nil), nil, "equivalent: 2 of 2 facets"},
+		{"sound", "rms_norm", sound(t, "rms_norm", nil), nil, "equivalent: 4 of 4 facets"},
 		{
 			"bf16 doubled", "rms_norm", sound(t, "rms_norm", scaled("x", bench.BF16, 2)),
-			map[string]job.State{"BF16 -> BF16": job.Fault},
-			"fault: 1 of 2 facets",
+			map[string]job.State{"-> BF16": job.Fault}, // with gains in fp32, and in bf16
+			"fault: 2 of 4 facets",
 		},
 		{
 			"fp8 path of zeros", "gqa_attention", sound(t, "gqa_attention", scaled("k_cache", bench.E4M3, 0)),
@@ -129,8 +129,8 @@ func TestGreenHasLooked(t *testing.T) {
 		},
 		{
 			"one call in twenty", "mhc_post", &moody{sound(t, "mhc_post", nil), 20, 0},
-			map[string]job.State{"F32": job.Fault},
-			"fault: 1 of 1 facets",
+			map[string]job.State{"F32": job.Fault, "BF16": job.Fault},
+			"fault: 2 of 2 facets",
 		},
 		{
 			"order moves", "topk", sound(t, "topk", func(c bench.Call, r *bench.Reply) {

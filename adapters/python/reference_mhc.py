@@ -18,6 +18,7 @@ import numpy as np
 from assay_worker import op, serve
 
 MODES = ("eager", "graph")  # there is nothing to capture: in graph mode, too, every call is computed anew
+DTYPES = ("F32", "BF16")  # of the streams and what becomes of them; gates, weights and comb are F32
 
 
 def f64(x):
@@ -56,7 +57,7 @@ def collapse(weights, x):
     return np.einsum("tj,tjc->tc", weights, f64(x))
 
 
-@op("mhc_pre", modes=MODES)
+@op("mhc_pre", dtypes=DTYPES, modes=MODES)
 def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm_eps):
     n = x.shape[1]
     z = mixes(x, fn, norm_eps) * np.repeat(f64(scale), [n, n, n * n]) + f64(base)
@@ -66,13 +67,13 @@ def mhc_pre(x, fn, scale, base, y, post, comb, sinkhorn_iterations, hc_eps, norm
     return "numpy float64"
 
 
-@op("mhc_post", modes=MODES)
+@op("mhc_post", dtypes=DTYPES, modes=MODES)
 def mhc_post(f, post, comb, x, out):
     out[...] = np.einsum("tk,tc->tkc", f64(post), f64(f)) + np.einsum("tjk,tjc->tkc", f64(comb), f64(x))
     return "numpy float64"
 
 
-@op("mhc_head", modes=MODES)
+@op("mhc_head", dtypes=DTYPES, modes=MODES)
 def mhc_head(x, fn, scale, base, y, hc_eps, norm_eps):
     z = mixes(x, fn, norm_eps) * f64(scale)[0] + f64(base)
     y[...] = collapse(sigmoid(z) + hc_eps, x)

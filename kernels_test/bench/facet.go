@@ -48,6 +48,7 @@ type FacetRule struct {
 	Paged  string            // the operand whose presence makes a call paged
 	Attr   string            // the attribute that names a layout of bytes
 	Casts  map[string]string // operands that come in another dtype besides the one that is drawn
+	Half   []string          // operands and outputs that come in bf16 as well, all of them together
 	Looser []string          // contracts that are looser than what the operands' format stands for
 	// OptIn are attributes that most kernels lack, with their usual value: rows with another value are a facet of their
 	// own, which only a worker offers that lists the value among its attrs. They are facets by themselves so that a kernel

@@ -28,10 +28,33 @@ func (f Family) forms(k Scenario, shape Shape, n int) []form {
 			return true
 		}), suffixed(shape, "-"+name+"-"+to), plain})
 	}
-	if n%graphEvery == 0 && k.Relate == nil {
+	graph := n%graphEvery == 0 && k.Relate == nil
+	if graph {
 		out = append(out, form{edited(k, replayed), suffixed(shape, "-graph"), plain})
 	}
+	if len(f.Facets.Half) > 0 {
+		half := edited(k, f.Facets.halved)
+		out = append(out, form{half, suffixed(shape, "-half"), plain})
+		if graph {
+			out = append(out, form{edited(half, replayed), suffixed(shape, "-half-graph"), plain})
+		}
+	}
 	return out
+}
+
+// halved stores the operands and outputs of Half in bf16.
+func (r FacetRule) halved(p *Problem) bool {
+	changed := false
+	for _, name := range r.Half {
+		if o, ok := p.Operands[name]; ok && o.DType == F32 {
+			p.Operands[name], changed = Floats(BF16, o.Values, o.Shape...), true
+		}
+		if o, ok := p.Outputs[name]; ok && o.DType == F32 {
+			o.DType, changed = BF16, true
+			p.Outputs[name] = o
+		}
+	}
+	return changed
 }
 
 type form struct {

@@ -71,7 +71,7 @@ func given(unused ...string) []bench.AttrDoc {
 
 var mixOperands = func(m, s string) []bench.TensorDoc {
 	return []bench.TensorDoc{
-		{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams"},
+		{Name: "x", DType: "F32 or BF16", Shape: "[T, n, C]", Meaning: "residual streams"},
 		{
 			Name:    "fn",
 			DType:   "F32",
@@ -89,7 +89,7 @@ var (
 			"pre_j X_j",
 		Operands: mixOperands("(2+n)n", "3"),
 		Outputs: []bench.TensorDoc{
-			{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the sublayer"},
+			{Name: "y", DType: "as x", Shape: "[T, C]", Meaning: "input of the sublayer"},
 			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates of the sublayer's output"},
 			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing matrix of the streams, row j to column k"},
 		},
@@ -98,20 +98,20 @@ var (
 	mhcPostDoc = bench.Doc{
 		Summary: "out_k = post_k f + Σ_j comb[j, k] X_j",
 		Operands: []bench.TensorDoc{
-			{Name: "f", DType: "F32", Shape: "[T, C]", Meaning: "output of the sublayer"},
+			{Name: "f", DType: "as x", Shape: "[T, C]", Meaning: "output of the sublayer"},
 			{Name: "post", DType: "F32", Shape: "[T, n]", Meaning: "gates"},
 			{Name: "comb", DType: "F32", Shape: "[T, n, n]", Meaning: "mixing matrix of the streams, row j to column k"},
-			{Name: "x", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams"},
+			{Name: "x", DType: "F32 or BF16", Shape: "[T, n, C]", Meaning: "residual streams"},
 		},
 		Outputs: []bench.TensorDoc{
-			{Name: "out", DType: "F32", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"},
+			{Name: "out", DType: "as x", Shape: "[T, n, C]", Meaning: "residual streams after the sublayer"},
 		},
 		Attrs: given("sinkhorn_iterations", "hc_eps", "norm_eps"),
 	}
 	mhcHeadDoc = bench.Doc{
 		Summary:  "pre = sigmoid(norm(x)·fnᵀ·scale + base) + hc_eps; y = Σ_j pre_j X_j",
 		Operands: mixOperands("n", "1"),
-		Outputs:  []bench.TensorDoc{{Name: "y", DType: "F32", Shape: "[T, C]", Meaning: "input of the final norm"}},
+		Outputs:  []bench.TensorDoc{{Name: "y", DType: "as x", Shape: "[T, C]", Meaning: "input of the final norm"}},
 		Attrs:    given("sinkhorn_iterations"),
 	}
 )

@@ -36,7 +36,7 @@ var rmsDoc = bench.Doc{
 			Shape:   "[T, D] or [T, H, D]",
 			Meaning: "vectors; each head of a token is normalised separately",
 		},
-		{Name: "weight", DType: "F32", Shape: "[D]", Meaning: "gain; absent: 1 (per-head query norm)"},
+		{Name: "weight", DType: "F32 or BF16", Shape: "[D]", Meaning: "gain; absent: 1 (per-head query norm)"},
 		{Name: "residual", DType: "as x", Shape: "as x", Meaning: "optional; added to x in fp32 first"},
 	},
 	Outputs: []bench.TensorDoc{
@@ -51,8 +51,8 @@ var layerDoc = bench.Doc{
 		"of the centred row, divided by D. Contracts: fp32; bf16-out, from and to BF16, rounded once",
 	Operands: []bench.TensorDoc{
 		{Name: "x", DType: xType, Shape: "[T, D]", Meaning: "rows"},
-		{Name: "weight", DType: "F32", Shape: "[D]", Meaning: "gain; absent: 1"},
-		{Name: "bias", DType: "F32", Shape: "[D]", Meaning: "absent: 0"},
+		{Name: "weight", DType: "F32 or BF16", Shape: "[D]", Meaning: "gain; absent: 1"},
+		{Name: "bias", DType: "as weight", Shape: "[D]", Meaning: "absent: 0"},
 	},
 	Outputs: []bench.TensorDoc{{Name: "y", DType: xType, Shape: "[T, D]", Meaning: "normalised rows"}},
 	Attrs:   []bench.AttrDoc{{Name: "norm_eps", Meaning: "added to the variance, inside the root"}},

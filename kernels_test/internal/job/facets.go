@@ -27,10 +27,14 @@ var facetRules = map[string]bench.FacetRule{
 	"mla_kv_write":     {Main: []string{"latent"}},
 	"page_table":       {Main: []string{}, Out: "page_table"},
 	"window_mask":      {Main: []string{}},
-	"mhc_pre":          {Main: []string{"x", "fn"}, Out: "y", Looser: []string{"tf32-rn", "tf32-rz", "bf16"}},
-	"mhc_post":         {Main: []string{"x", "f"}},
-	"mhc_head":         {Main: []string{"x", "fn"}, Looser: []string{"tf32-rn", "tf32-rz", "bf16"}},
-	"sinkhorn":         {Main: []string{"logits"}},
+	"mhc_pre": {
+		Main: []string{"x", "fn"}, Out: "y", Half: []string{"x", "y"}, Looser: []string{"tf32-rn", "tf32-rz", "bf16"},
+	},
+	"mhc_post": {Main: []string{"x", "f"}, Half: []string{"x", "f", "out"}},
+	"mhc_head": {
+		Main: []string{"x", "fn"}, Out: "y", Half: []string{"x", "y"}, Looser: []string{"tf32-rn", "tf32-rz", "bf16"},
+	},
+	"sinkhorn": {Main: []string{"logits"}},
 	"moe_gate": {
 		Main: []string{"logits"}, Out: "topk_weights", Casts: map[string]string{"logits": bench.BF16},
 		OptIn: map[string]any{"bias_in": "choice"},
@@ -53,10 +57,12 @@ var facetRules = map[string]bench.FacetRule{
 		Main: []string{"x"}, Out: "scale", Casts: map[string]string{"x": bench.BF16}, Looser: []string{"ue8m0-log2"},
 	},
 	"quantise_nvfp4": {Main: []string{"x"}, Out: "codes", Casts: map[string]string{"x": bench.BF16}},
-	"rms_norm":       {Main: []string{"x"}, Out: "y", Looser: []string{"bf16-steps"}},
-	"layer_norm":     {Main: []string{"x"}},
-	"rope":           {Main: []string{"x"}},
-	"rope_table":     {Main: []string{}},
+	"rms_norm": {
+		Main: []string{"x"}, Scales: []string{"weight"}, Out: "y", Half: []string{"weight"}, Looser: []string{"bf16-steps"},
+	},
+	"layer_norm": {Main: []string{"x"}, Scales: []string{"weight"}, Half: []string{"weight", "bias"}},
+	"rope":       {Main: []string{"x"}},
+	"rope_table": {Main: []string{}},
 }
 
 // nanRules says for some operators what else than "it reaches what depends on it" a NaN in an operand does.
