@@ -171,6 +171,11 @@ func (c *Config) positive() error {
 			return fmt.Errorf("config.json: %s is missing or %d; a %s model needs a positive one", r.key, r.v, c.Family)
 		}
 	}
+	if c.MTP < 0 || c.MTP > 1000 || c.Layers > 10_000 || (c.Layers+c.MTP)*c.Experts > 10_000_000 || c.Experts > 1<<20 {
+		return fmt.Errorf("config.json: %d layers, %d that predict ahead and %d experts; no model has as "+
+			"many", c.Layers, c.MTP,
+			c.Experts)
+	}
 	if c.Family == FamilyV4 && c.Heads%c.OGroups != 0 {
 		return fmt.Errorf("config.json: %d heads do not divide into o_groups %d", c.Heads, c.OGroups)
 	}

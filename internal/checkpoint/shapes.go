@@ -99,7 +99,7 @@ func number(s string) (int, bool) {
 
 // shapePeers reports the one tensor of a class that has another shape than the rest.
 func (p *patient) shapePeers(list []*tensor) {
-	if len(list) < 4 {
+	if len(list) < 3 {
 		return
 	}
 	count := map[string][]*tensor{}
@@ -125,6 +125,9 @@ func (p *patient) shapePeers(list []*tensor) {
 					sure = Look
 				}
 				severity, kind, what := sure, KindShape, "it is of another model, or a part of it is missing"
+				if len(list) < 4 && !(len(got) == 2 && slices.Equal(flipped, want)) {
+					continue
+				}
 				if len(got) == 2 && slices.Equal(flipped, want) {
 					severity, kind, what = Certain, KindTransposed, "it is transposed; store it as its peers"
 				}

@@ -173,6 +173,7 @@ func (p *patient) peersOf(st *stack) {
 	for _, layers := range st.blocks() {
 		p.peersIn(st, layers)
 	}
+	p.sets(st)
 	whole := map[int]map[string]*tensor{} // a block that is a single tensor can be lost as a whole
 	for n, names := range st.layers {
 		whole[n] = map[string]*tensor{}
@@ -315,6 +316,12 @@ func (p *patient) expertsOf(st *stack, n int) {
 			for _, name := range names {
 				has[name]++
 			}
+		}
+		if last > 100_000 {
+			p.add(Certain, KindExpertCount, nil, "%s.%d.%s has an expert %d; no model has as many: the names are not those of "+
+				"its "+
+				"experts", st.prefix, n, at, last)
+			continue
 		}
 		for e := range last + 1 {
 			names := list[e]

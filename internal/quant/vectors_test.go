@@ -18,11 +18,13 @@ import (
 // vectors lists the files that the libraries made.
 func vectors(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", "*.safetensors"))
+	files, err := vectorsOf()
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 24, "testdata/vectors.py writes one file for each format and option")
 	return files
 }
+
+func vectorsOf() ([]string, error) { return filepath.Glob(filepath.Join("testdata", "*.safetensors")) }
 
 // opened is a vector file with its plan and the name of its codes.
 func opened(t *testing.T, path string) (*safetensors.File, *quant.Plan, string) {
