@@ -12,7 +12,7 @@ var plainAttention = map[string]bool{
 	"gemma": true, "gemma2": true, "gemma3_text": true, "phi3": true, "glm4": true, "glm4_moe": true, "minimax_m2": true,
 	"gpt_oss": true, "granite": true, "olmo": true, "olmo2": true, "smollm3": true, "seed_oss": true, "starcoder2": true,
 	"qwen2_vl": true, "qwen2_5_vl": true, "qwen2_vl_text": true, "qwen2_5_vl_text": true, "qwen3_next": true,
-	"nemotron_h": true, "llama4_text": true,
+	"nemotron_h": true, "llama4_text": true, "gemma3": true,
 }
 
 // latentAttention lists the families with compressed keys and values (MLA), whose shapes follow from their ranks.
@@ -67,8 +67,10 @@ func (c *Config) plain(raw []byte) {
 		c.Vocab, c.Hidden, c.Layers, c.Heads = f.Vocab, f.Hidden, f.Layers, f.Heads
 		c.RopeDim, c.NopeDim, c.VDim, c.QRank, c.KVRank = f.Rope, f.Nope, f.VDim, f.QRank, f.KVRank
 	}
-	if c.Shapes = f.Model; c.Shapes == "" {
-		c.Shapes = c.Name
+	for _, name := range []string{f.Model, strings.TrimSuffix(f.Model, "_text"), c.Name} {
+		if c.Shapes = name; plainAttention[name] || latentAttention[name] {
+			break
+		}
 	}
 	if f.HeadDim == 0 {
 		f.HeadDim = f.Dim2

@@ -37,6 +37,7 @@ func (p *patient) shapes() {
 	for _, list := range classes {
 		p.shapePeers(list)
 	}
+	p.projections()
 	if p.config == nil || !plainAttention[p.config.Shapes] && !latentAttention[p.config.Shapes] {
 		return
 	}
@@ -65,6 +66,29 @@ func (p *patient) shapes() {
 		}
 		p.add(Certain, KindConfigShape, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
 			"config.json or convert the tensor again", t.stored, got, want[0], key)
+	}
+}
+
+// projections holds the input and output projections of recurrent layers, whose other side each family counts in its
+// own way, against the width of the residual stream.
+func (p *patient) projections() {
+	if p.config == nil || p.config.Hidden <= 0 {
+		return
+	}
+	h := p.config.Hidden
+	for _, t := range p.tensors {
+		got := t.elements()
+		if t.part != quant.None || t.weight == nil || !text(t.stored) || len(got) != 2 || got[0] == got[1] {
+			continue
+		}
+		last := t.weight.Module[strings.LastIndexByte(t.weight.Module, '.')+1:]
+		in := strings.HasPrefix(last, "in_proj") && got[0] == h
+		out := last == "out_proj" && got[1] == h
+		if in || out {
+			p.add(Likely, KindTransposed, []string{t.stored}, "%s is %v, and config.json has hidden_size %d on its other " +
+				"side: it is "+
+				"transposed; store [outputs, inputs]", t.stored, got, h)
+		}
 	}
 }
 
