@@ -85,7 +85,7 @@ func (p *patient) projections() {
 		in := strings.HasPrefix(last, "in_proj") && got[0] == h
 		out := last == "out_proj" && got[1] == h
 		if in || out {
-			p.add(Likely, KindTransposed, []string{t.stored}, "%s is %v, and config.json has hidden_size %d on its other " +
+			p.add(Likely, KindTransposed, []string{t.stored}, "%s is %v, and config.json has hidden_size %d on its other "+
 				"side: it is "+
 				"transposed; store [outputs, inputs]", t.stored, got, h)
 		}
