@@ -18,11 +18,14 @@ type GQAInput struct {
 	Rows           [][]int   // [T]: cached rows in reach, from CausalRows, PagedRows or by hand; -1 is no row
 	Sink           []float64 // [H] or nil, in the denominator only
 	Scale          float64
+	SoftCap        float64 // c > 0: scores are c·tanh(z/c)
 }
 
 // GQA attends, head h to the keys and values of head g = h·G div H:
 //
 //	z_s = Scale · KScale[g] · <q, k_s>    o = VScale[g] · sum_s softmax(z)_s v_s
+//
+// with SoftCap c > 0 on c·tanh(z_s/c) in place of z_s (Gemma 2, arXiv 2408.00118, section 2).
 //
 // Results: the output [T, H·DV] and the log-sum-exp without the sink in the given form [T, H]. A query
 // without rows gives 0. Rows that no query sees are never read.
@@ -62,7 +65,7 @@ func GQA(in GQAInput, form LSEForm) (o, lse Mat, err error) {
 				var values [][]float64
 				for _, row := range in.Rows[t] {
 					if row >= 0 {
-						z = append(z, scale*dot(q, in.K.Row(row)[kv*d:(kv+1)*d]))
+						z = append(z, capped(scale*dot(q, in.K.Row(row)[kv*d:(kv+1)*d]), in.SoftCap))
 						values = append(values, in.V.Row(row)[kv*dv:(kv+1)*dv])
 					}
 				}
@@ -76,6 +79,13 @@ func GQA(in GQAInput, form LSEForm) (o, lse Mat, err error) {
 	})
 	out := merge([]PartialState{s}, in.Sink, form)
 	return Mat{Rows: in.Q.Rows, Cols: h * dv, Data: out.O.Data}, Mat{Rows: in.Q.Rows, Cols: h, Data: out.LSE}, nil
+}
+
+func capped(z, c float64) float64 {
+	if c > 0 {
+		return c * math.Tanh(z/c)
+	}
+	return z
 }
 
 func checkHeadScales(name string, scales []float64, heads int) error {

@@ -150,3 +150,22 @@ func TestGQARefuses(t *testing.T) {
 	_, err := oracle.PagedRows(oracle.NewPaged(1, 2, 1), oracle.PageTable{{0}}, []int{0}, [][]int{{-1, 2}})
 	require.ErrorContains(t, err, "query 0 of sequence 0")
 }
+
+// With one key and a sink of 0, o is v times the logistic of the capped score: with q·k = 30 under a cap of 20, of
+// 20 tanh(3/2), and the log-sum-exp is that score.
+func TestSoftCap(t *testing.T) {
+	in := oracle.GQAInput{
+		Q: oracle.Mat{Rows: 1, Cols: 1, Data: []float64{3}}, K: oracle.Mat{Rows: 1, Cols: 1, Data: []float64{20}},
+		V:     oracle.Mat{Rows: 1, Cols: 1, Data: []float64{7}},
+		Heads: 1, KVHeads: 1, Rows: [][]int{{0}}, Sink: []float64{0}, Scale: 0.5, SoftCap: 20,
+	}
+	o, lse, err := oracle.GQA(in, oracle.LSEForm{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e3 := math.Exp(3) // tanh(3/2) = (e^3 - 1)/(e^3 + 1)
+	z := 20 * (e3 - 1) / (e3 + 1)
+	if want := 7 / (1 + math.Exp(-z)); math.Abs(o.Data[0]-want) > 1e-14*want || math.Abs(lse.Data[0]-z) > 1e-14*z {
+		t.Errorf("o %v and lse %v, want %v and %v", o.Data[0], lse.Data[0], want, z)
+	}
+}

@@ -42,11 +42,13 @@ def answer(call, row, z, values, lse_base, sink=None):
         store(call, "lse", lse / np.log(2 if lse_base == "2" else np.e), row)
 
 
-@reference("gqa_attention")
+@reference("gqa_attention", attrs={"kv_scales": ["head"], "logit_softcap": ["50"]})
 def gqa_attention(
     call, q, qo_indptr, softmax_scale, kv_indptr=None, page_table=None, seq_lens=None, sink=None, k_scale=1.0, v_scale=1.0, causal=False,
-    window_left=-1, window_right=-1, page_size=0, lse_base="e",
+    window_left=-1, window_right=-1, page_size=0, lse_base="e", kv_scales="tensor", k_scales=None, v_scales=None, logit_softcap=0.0,
 ):
+    if kv_scales == "head":
+        k_scale, v_scale = f64(k_scales)[:, None], f64(v_scales)[:, None]
     names = ("k", "v") if kv_indptr is not None else ("k_cache", "v_cache")
     keys, values = (call.inputs[n] if kv_indptr is not None else call.inputs[n].reshape((-1,) + call.inputs[n].shape[2:]) for n in names)
     scale_k, scale_v = (s if call.dtypes[n] == "F8_E4M3" else 1 for n, s in zip(names, (k_scale, v_scale)))
@@ -61,6 +63,7 @@ def gqa_attention(
         group = q.shape[1] // k.shape[1]
         heads = f64(q[row]).reshape(k.shape[1], group, -1)
         z = softmax_scale * np.einsum("grd,ngd->grn", heads, k).reshape(q.shape[1], -1)
+        z = logit_softcap * np.tanh(z / logit_softcap) if logit_softcap else z
         answer(call, row, z, np.repeat(v.transpose(1, 0, 2), group, 0), lse_base, sink)
     return PATH
 

@@ -58,6 +58,13 @@ var gqaDoc = bench.Doc{
 				"of lse",
 		},
 		{
+			Name:    "k_scales",
+			DType:   "F32",
+			Shape:   "[G]",
+			Meaning: "with kv_scales head: dequantisation scale of each key-value head of an F8_E4M3 k or k_cache",
+		},
+		{Name: "v_scales", DType: "F32", Shape: "[G]", Meaning: "with kv_scales head: the same for v and v_cache"},
+		{
 			Name:  "workspace",
 			DType: "F32",
 			Shape: "[T, H, DV+1]",
@@ -87,6 +94,8 @@ var gqaDoc = bench.Doc{
 			Meaning: "dequantisation scale of an F8_E4M3 k or k_cache; must be ignored for other dtypes",
 		},
 		{Name: "v_scale", Meaning: "the same for v and v_cache"},
+		{Name: "kv_scales", Meaning: "head: k_scales and v_scales count in place of k_scale and v_scale; absent: not"},
+		{Name: "logit_softcap", Meaning: "c > 0: c·tanh(z/c) takes the place of z, for lse as well; 0 or absent: none"},
 		{Name: "causal", Meaning: causalWord},
 		{Name: "window_left", Meaning: windowLeft},
 		{Name: "window_right", Meaning: windowRight},

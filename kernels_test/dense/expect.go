@@ -173,14 +173,18 @@ func (h heads) reach(t, head int) float64 {
 			most = max(most, math.Abs(v))
 		}
 	}
-	return most * one(in.VScale) * (1 + 1.0/64)
+	return most * scaleOf(in.VScale, g) * (1 + 1.0/64)
 }
 
-func one(scale []float64) float64 {
-	if len(scale) == 0 {
+// scaleOf is that of a key-value head: its own, the one of all, or none.
+func scaleOf(scale []float64, g int) float64 {
+	switch len(scale) {
+	case 0:
 		return 1
+	case 1:
+		return scale[0]
 	}
-	return scale[0]
+	return scale[g]
 }
 
 // bounds of one query and head. A score is the dot product (γ of its d products) times the scales, which may be folded
@@ -190,7 +194,7 @@ func (h heads) bounds(t, head int) ([]numerics.Tracked, numerics.Tracked) {
 	d, dv := in.Q.Cols/in.Heads, in.V.Cols/in.KVHeads
 	g := head * in.KVHeads / in.Heads
 	q := in.Q.Row(t)[head*d : (head+1)*d]
-	scale, vScale := in.Scale*one(in.KScale), one(in.VScale)
+	scale, vScale := in.Scale*scaleOf(in.KScale, g), scaleOf(in.VScale, g)
 	gamma := numerics.Gamma(d+6, a.U)
 	terms := numerics.AttentionTerms{UP: h.unitP, Splits: mostSplits(len(in.Rows[t]))}
 	for _, s := range in.Rows[t] {
@@ -199,10 +203,11 @@ func (h heads) bounds(t, head int) ([]numerics.Tracked, numerics.Tracked) {
 			z += q[c] * k
 			abs += math.Abs(q[c] * k)
 		}
-		terms.Scores = append(terms.Scores, numerics.Tracked{
-			X: scale * z,
-			E: scale*abs*gamma + float64(d)*a.Tiny*max(scale, 1),
-		})
+		score := numerics.Tracked{X: scale * z, E: scale*abs*gamma + float64(d)*a.Tiny*max(scale, 1)}
+		if c := numerics.Exact(in.SoftCap); c.X > 0 {
+			score = a.Mul(a.Tanh(a.Div(score, c)), c)
+		}
+		terms.Scores = append(terms.Scores, score)
 		row := make([]numerics.Tracked, dv)
 		for c, v := range in.V.Row(s)[g*dv : (g+1)*dv] {
 			row[c] = numerics.Tracked{X: v * vScale, E: 2*a.U*math.Abs(v*vScale) + a.Tiny}
@@ -250,6 +255,10 @@ func expectGQA(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	if c.Contract.Name == "fp8-kv" {
 		in.KScale, in.VScale = []float64{p.Attrs.Num("k_scale")}, []float64{p.Attrs.Num("v_scale")}
 	}
+	if p.Attrs.Word("kv_scales") == "head" {
+		in.KScale, in.VScale = p.Operands["k_scales"].Values, p.Operands["v_scales"].Values
+	}
+	in.SoftCap = p.Attrs.Num("logit_softcap")
 	if sink, ok := p.Operands["sink"]; ok {
 		in.Sink = sink.Values
 	}

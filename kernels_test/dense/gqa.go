@@ -1,6 +1,8 @@
 package dense
 
 import (
+	"slices"
+
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
 	"github.com/assay-suite/assay/numerics/format"
@@ -25,7 +27,8 @@ var gqaAttention = bench.Family{
 		"cache's scales, and lse its log-sum-exp, within the contract's arithmetic",
 	Doc:       gqaDoc,
 	Contracts: contracts(),
-	Draw:      drawGQA, Expect: expectGQA, Scenarios: append(gqaScenarios(), longGQA()...), Twins: attentionTwins(),
+	Draw:      drawGQA, Expect: expectGQA, Twins: attentionTwins(),
+	Scenarios: slices.Concat(gqaScenarios(), longGQA(), features()),
 }
 
 // drawGQA: scales off 1 and unlike each other, three splits, base 2, a window that is on and wider than half of the

@@ -57,7 +57,7 @@ func (k attention[F]) attend(l *launch, o, lse []float64) {
 // query is one query and head over its keys, in parts that are merged.
 func (k attention[F]) query(l *launch, b, i, h int, rows []int) softmax.State {
 	q := slices.Clone(l.q[l.indptr[b]+i][h*l.d : (h+1)*l.d])
-	scale := k.prepare(q, F(l.scale)*F(l.kScale))
+	scale := k.prepare(q, F(l.scale)*F(l.keyScale(l.head(h))))
 	parts := k.splits
 	if parts == 0 {
 		parts = max(l.splits, 1)
@@ -80,7 +80,7 @@ func (k attention[F]) query(l *launch, b, i, h int, rows []int) softmax.State {
 // over is a query over the keys of a part, g the key-value head.
 func (k attention[F]) over(l *launch, q []float64, scale F, g int, keys []int) softmax.State {
 	k.order(keys)
-	values, weights, _ := k.fold(F(l.vScale))
+	values, weights, _ := k.fold(F(l.valueScale(g)))
 	s := k.Stream
 	if weights != 1 {
 		s.Weight = func(p F) (sum, product F) {
@@ -89,6 +89,11 @@ func (k attention[F]) over(l *launch, q []float64, scale F, g int, keys []int) s
 		}
 	}
 	z := s.Scores(q, len(keys), func(n int) []float64 { return l.k[keys[n]][g*l.d : (g+1)*l.d] }, scale)
+	if l.cap > 0 {
+		for i, v := range z {
+			z[i] = F(l.cap) * F(math.Tanh(float64(v/F(l.cap))))
+		}
+	}
 	scaled := make([]float64, l.dv)
 	return s.Over(z, l.dv, func(n int) []float64 {
 		v := l.v[keys[n]][g*l.dv : (g+1)*l.dv]
@@ -127,7 +132,7 @@ func (k attention[F]) finish(l *launch, s softmax.State, h int, o, lse []float64
 		total *= factor
 		total += k.Exp(sink - top)
 	}
-	_, _, result := k.fold(F(l.vScale))
+	_, _, result := k.fold(F(l.valueScale(l.head(h))))
 	for c := range o {
 		o[c] = float64(k.divide(F(s.Acc[c]), factor, total) * result)
 	}

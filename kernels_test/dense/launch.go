@@ -17,6 +17,8 @@ type launch struct {
 	sink                 []float64
 	scale, kScale        float64
 	vScale               float64
+	kHead, vHead         []float64 // [G] in place of kScale and vScale, nil where there are none
+	cap                  float64   // of the scores, 0 for none
 	causal               bool
 	left, right, splits  int
 	base2                bool
@@ -82,6 +84,21 @@ func common(a bench.Args, fp8 bool) *launch {
 	return l
 }
 
+// keyScale and valueScale are those of a key-value head.
+func (l *launch) keyScale(g int) float64 {
+	if l.kHead != nil {
+		return l.kHead[g]
+	}
+	return l.kScale
+}
+
+func (l *launch) valueScale(g int) float64 {
+	if l.vHead != nil {
+		return l.vHead[g]
+	}
+	return l.vScale
+}
+
 // at is the position of a query.
 func (l *launch) at(b, i int) int { return l.lens[b] - (l.indptr[b+1] - l.indptr[b]) + i }
 
@@ -116,6 +133,10 @@ func gqaLaunch(a bench.Args) *launch {
 	l.heads, l.groups, l.d, l.dv = q.Dim(1), k.Dim(axes-2), q.Dim(2), v.Dim(axes-1)
 	l.q, l.k, l.v = rowsOf(q, 1), rowsOf(k, axes-2), rowsOf(v, axes-2)
 	l.scale, l.left, l.right = a.Num("softmax_scale"), a.Int("window_left"), a.Int("window_right")
+	l.cap = a.Num("logit_softcap")
+	if a.Word("kv_scales") == "head" {
+		l.kHead, l.vHead = a.In("k_scales").Data, a.In("v_scales").Data
+	}
 	if a.Has("sink") {
 		l.sink = a.In("sink").Data
 	}

@@ -28,6 +28,16 @@ func ownPlants() []bench.Plant {
 			l.kScale, l.vScale = l.vScale, l.kScale
 		}),
 		plant("v-scale-missing", "scale", "values are not scaled", onAttention, func(l *launch) { l.vScale = 1 }),
+		plant("head-scales-of-first", "scale", "the scales of the first key-value head serve all", onGQA, func(l *launch) {
+			for i := range l.kHead {
+				l.kHead[i], l.vHead[i] = l.kHead[0], l.vHead[0]
+			}
+		}),
+		plant("head-scales-ignored", "scale", "scales by head are ignored where those of all heads are given", onGQA,
+			func(l *launch) { l.kHead, l.vHead = nil, nil }),
+		plant("softcap-missing", "gate", "scores are not capped", onGQA, func(l *launch) { l.cap = 0 }),
+		plant("softcap-scaled", "gate", "the cap is divided by the softmax scale", onGQA,
+			func(l *launch) { l.cap /= l.scale }),
 		plant("heads-interleaved", "layout", "query head h reads key-value head h mod G", onGQA,
 			func(l *launch) { l.head = func(h int) int { return h % l.groups } }),
 		plant("head-zero", "layout", "all query heads read the first key-value head", onGQA, func(l *launch) {
