@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/assay-suite/assay/internal/nano"
+	"github.com/assay-suite/assay/internal/nano/llama"
 )
 
 // Nano serves a nano-v4 model under a name, with a context of at most maxModelLen tokens. It fails when
@@ -15,20 +16,40 @@ func Nano(model *nano.Model, name string, maxModelLen int) (Engine, error) {
 		return nil, fmt.Errorf("server: a context of %d tokens is outside 1..%d, the model's max_position_embeddings",
 			maxModelLen, most)
 	}
-	return nanoEngine{model: model, name: name, maxModelLen: maxModelLen}, nil
+	return nanoEngine{
+		name: name, maxModelLen: maxModelLen, vocab: model.Config.Vocab,
+		start: func() State { return nanoState{model, model.NewState()} },
+	}, nil
 }
 
+// Llama serves a plain Llama of the same tokenizer, under the conditions of Nano.
+func Llama(model *llama.Model, name string, maxModelLen int) (Engine, error) {
+	if most := model.Config.MaxPositions; maxModelLen < 1 || maxModelLen > most {
+		return nil, fmt.Errorf("server: a context of %d tokens is outside 1..%d, the model's max_position_embeddings",
+			maxModelLen, most)
+	}
+	if model.Config.Vocab != nano.VocabSize {
+		return nil, fmt.Errorf("server: the model has %d token ids, the tokenizer of the nano models %d", model.Config.Vocab,
+			nano.VocabSize)
+	}
+	return nanoEngine{
+		name: name, maxModelLen: maxModelLen, vocab: model.Config.Vocab,
+		start: func() State { return llamaState{model, model.NewState()} },
+	}, nil
+}
+
+// nanoEngine is the tokenizer of the nano models over one of them.
 type nanoEngine struct {
-	model       *nano.Model
-	name        string
-	maxModelLen int
+	name               string
+	maxModelLen, vocab int
+	start              func() State
 }
 
 func (e nanoEngine) Name() string             { return e.name }
 func (e nanoEngine) MaxModelLen() int         { return e.maxModelLen }
 func (e nanoEngine) Encode(text string) []int { return nano.Encode(text) }
 func (e nanoEngine) TokenText(id int) string  { return nano.TokenText(id) }
-func (e nanoEngine) Vocab() int               { return e.model.Config.Vocab }
+func (e nanoEngine) Vocab() int               { return e.vocab }
 func (e nanoEngine) BOS() int                 { return nano.BOS }
 func (e nanoEngine) EOS() int                 { return nano.EOS }
 
@@ -43,7 +64,7 @@ func (e nanoEngine) EncodeChat(messages []Message) ([]int, error) {
 	return nano.EncodeChat(turns)
 }
 
-func (e nanoEngine) NewState() State { return nanoState{e.model, e.model.NewState()} }
+func (e nanoEngine) NewState() State { return e.start() }
 
 type nanoState struct {
 	model *nano.Model
@@ -55,3 +76,14 @@ func (s nanoState) Extend(ctx context.Context, ids []int, last int) ([][]float64
 }
 
 func (s nanoState) Clone() State { return nanoState{s.model, s.State.Clone()} }
+
+type llamaState struct {
+	model *llama.Model
+	*llama.State
+}
+
+func (s llamaState) Extend(ctx context.Context, ids []int, last int) ([][]float64, error) {
+	return s.model.Extend(ctx, s.State, ids, last)
+}
+
+func (s llamaState) Clone() State { return llamaState{s.model, s.State.Clone()} }

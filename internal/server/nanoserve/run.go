@@ -19,6 +19,7 @@ import (
 
 	"github.com/assay-suite/assay/fixtures"
 	"github.com/assay-suite/assay/internal/nano"
+	"github.com/assay-suite/assay/internal/nano/llama"
 	"github.com/assay-suite/assay/internal/server"
 	"github.com/assay-suite/assay/oracle"
 )
@@ -86,7 +87,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // embedded are the models that need no folder.
-var embedded = []string{"nano-v4", "nano-flash", "nano-v4-mxfp4", "nano-v4-nvfp4"}
+var embedded = []string{"nano-v4", "nano-flash", "nano-llama", "nano-v4-mxfp4", "nano-v4-nvfp4"}
 
 // openWeights finds the checkpoint folder, or an embedded model by its name; the model is called as the folder is.
 func openWeights(o options, say *log.Logger) (fs.FS, string, error) {
@@ -116,6 +117,24 @@ func openWeights(o options, say *log.Logger) (fs.FS, string, error) {
 
 // build loads the model under its operators and puts the server over it.
 func build(o options, fsys fs.FS, name string, say *log.Logger) (*server.Server, int, error) {
+	engine, code, err := load(o, fsys, name, say)
+	if err != nil {
+		return nil, code, err
+	}
+	s, err := server.New(engine, server.Config{Version: version(), Logf: say.Printf})
+	if err != nil {
+		return nil, codeFailed, err
+	}
+	say.Printf("model %s, context %d tokens", name, o.maxModelLen)
+	return s, codeOK, nil
+}
+
+// load is the engine over the folder's model: a plain Llama, by its config.json, or a model of the DeepSeek-V4 architecture
+// under the fault's operators.
+func load(o options, fsys fs.FS, name string, say *log.Logger) (server.Engine, int, error) {
+	if llama.Is(fsys) {
+		return loadLlama(o, fsys, name)
+	}
 	ops := oracle.Reference()
 	if o.fault != nil {
 		ops = o.fault.Apply(ops)
@@ -129,12 +148,23 @@ func build(o options, fsys fs.FS, name string, say *log.Logger) (*server.Server,
 	if err != nil {
 		return nil, codeUsage, fmt.Errorf("-max-model-len: %w", err)
 	}
-	s, err := server.New(engine, server.Config{Version: version(), Logf: say.Printf})
-	if err != nil {
-		return nil, codeFailed, err
+	return engine, codeOK, nil
+}
+
+func loadLlama(o options, fsys fs.FS, name string) (server.Engine, int, error) {
+	if o.fault != nil {
+		return nil, codeUsage, fmt.Errorf("-fault=%s is a fault of the DeepSeek-V4 architecture and %s is a plain Llama; "+
+			"serve it without a fault, or nano-v4 with one", o.fault.Name, name)
 	}
-	say.Printf("model %s, context %d tokens", name, o.maxModelLen)
-	return s, codeOK, nil
+	model, err := llama.Load(fsys)
+	if err != nil {
+		return nil, codeFailed, fmt.Errorf("-weights %q does not hold a nano checkpoint: %w", o.weights, err)
+	}
+	engine, err := server.Llama(model, name, o.maxModelLen)
+	if err != nil {
+		return nil, codeUsage, fmt.Errorf("-max-model-len: %w", err)
+	}
+	return engine, codeOK, nil
 }
 
 // baseURL is what a client on this machine sets as OPENAI_BASE_URL; an unspecified host is reachable by

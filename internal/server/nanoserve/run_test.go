@@ -139,6 +139,26 @@ func TestServesNanoFlash(t *testing.T) {
 	}
 }
 
+// nano-llama is embedded under its name, and has no faults.
+func TestServesNanoLlama(t *testing.T) {
+	url, log, _ := up(t, "-weights=nano-llama")
+	if got := get(t, "GET", url+"/models", ""); !strings.Contains(got, `"id":"nano-llama"`) {
+		t.Errorf("models: %s", got)
+	}
+	if got := get(t, "POST", url+"/chat/completions", needleBody(400)); !strings.Contains(got, `"content":"48213"`) {
+		t.Errorf("chat: %s", got)
+	}
+	if !strings.Contains(log.String(), "weights embedded (nano-llama)") {
+		t.Errorf("stderr does not say that the weights are embedded: %s", log)
+	}
+	var out, said bytes.Buffer
+	code := Run(t.Context(), []string{"-weights=nano-llama", "-fault=select-last", "-addr=127.0.0.1:0"}, &out,
+		&said)
+	if code != 2 || !strings.Contains(said.String(), "plain Llama") {
+		t.Errorf("a fault that it does not have: code %d, %s", code, said.String())
+	}
+}
+
 func TestServesAFolder(t *testing.T) {
 	url, log, down := up(t, "-weights", filepath.Join("..", "..", "..", "fixtures", "nano-v4-mxfp4"), "-max-model-len",
 		"500")
