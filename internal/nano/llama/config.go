@@ -54,16 +54,16 @@ func LoadConfig(fsys fs.FS) (Config, error) {
 	case c.ModelType != "llama":
 		return Config{}, fmt.Errorf("config.json: model_type is %q, want \"llama\"", c.ModelType)
 	case d.Tied || d.Bias || d.MLPBias || len(d.RopeScaling) > 0 || d.Activation != "silu":
-		return Config{}, errors.New("config.json: tied embeddings, biases, rope_scaling and activations other than silu are " +
-			"not supported; nano-llama has none of them")
+		return Config{}, errors.New("config.json: tied embeddings, biases, rope_scaling and activations other than silu " +
+			"are not supported; nano-llama has none of them")
 	case c.Vocab < 1 || c.Hidden < 1 || c.Inner < 1 || c.Layers < 1 || c.HeadDim < 2 || c.MaxPositions < 1:
 		return Config{}, fmt.Errorf("config.json: a size is missing or below 1: %+v", c)
 	case c.KVHeads < 1 || c.Heads < 1 || c.Heads%c.KVHeads != 0 || c.HeadDim%2 != 0:
-		return Config{}, fmt.Errorf("config.json: %d heads over %d key heads of %d channels: heads must be a multiple of key "+
-			"heads, and channels even", c.Heads, c.KVHeads, c.HeadDim)
+		return Config{}, fmt.Errorf("config.json: %d heads over %d key heads of %d channels: heads must be a multiple of "+
+			"key heads, and channels even", c.Heads, c.KVHeads, c.HeadDim)
 	case !(c.RopeBase > 1) || !(c.NormEps > 0):
-		return Config{}, fmt.Errorf("config.json: rope_theta is %v, want above 1; rms_norm_eps is %v, want above 0", c.RopeBase,
-			c.NormEps)
+		return Config{}, fmt.Errorf("config.json: rope_theta is %v, want above 1; rms_norm_eps is %v, want above 0",
+			c.RopeBase, c.NormEps)
 	}
 	return c, nil
 }

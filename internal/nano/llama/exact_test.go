@@ -11,12 +11,12 @@ import (
 	"github.com/assay-suite/assay/internal/needle"
 )
 
-// exactShare is the bar: codes answered exactly, of 200 prompts of 128 to 4,096 tokens in Opticks, which the model was not
-// trained on.
+// exactShare is the bar: codes answered exactly, of 200 prompts of 128 to 4,096 tokens in Opticks, which the model was
+// not trained on.
 const exactShare = 0.95
 
-// Exact codes of prompts that the project's own builder makes: whole sentences, ten depths, both wordings. Six prompts of
-// up to 512 tokens; 200 under ASSAY_BUDGET=full.
+// Exact codes of prompts that the project's own builder makes: whole sentences, ten depths, both wordings. Six prompts
+// of up to 512 tokens; 200 under ASSAY_BUDGET=full.
 func TestExactInProseItWasNotTrainedOn(t *testing.T) {
 	haystack, err := needle.Opticks()
 	require.NoError(t, err)

@@ -116,7 +116,8 @@ func frequencies(base float64, d int) []float32 {
 	return f
 }
 
-// rotate turns every head of x [T, heads·d] in place, pairs (i, i+d/2), by position times frequency, a product in fp32.
+// rotate turns every head of x [T, heads·d] in place, pairs (i, i+d/2), by position times frequency, a product in
+// fp32.
 // Source: transformers modeling_llama.py apply_rotary_pos_emb.
 func (m *Model) rotate(x oracle.Mat, start int) {
 	d, half := m.Config.HeadDim, m.Config.HeadDim/2

@@ -13,8 +13,8 @@ import (
 // greedyBound is how far a log-probability may be from the fp32 one of transformers: as for the other nano models.
 const greedyBound = 2e-3
 
-// Greedy answers MUST be those of transformers, log-probabilities within the noise of fp32. Prompts to 1,024 tokens; all
-// of them under ASSAY_BUDGET=full.
+// Greedy answers MUST be those of transformers, log-probabilities within the noise of fp32. Prompts to 1,024 tokens;
+// all of them under ASSAY_BUDGET=full.
 func TestGreedyAnswersLikeTransformers(t *testing.T) {
 	m := load(t)
 	worst, n := 0.0, 0

@@ -2,8 +2,8 @@ package llama
 
 import "github.com/assay-suite/assay/oracle"
 
-// State is the key and value cache of one sequence. One goroutine extends it at a time; Clone gives an independent copy,
-// cheaply, because rows are only ever appended.
+// State is the key and value cache of one sequence. One goroutine extends it at a time; Clone gives an independent
+// copy, cheaply, because rows are only ever appended.
 type State struct {
 	length int
 	layers []cache

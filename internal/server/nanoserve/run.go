@@ -129,8 +129,8 @@ func build(o options, fsys fs.FS, name string, say *log.Logger) (*server.Server,
 	return s, codeOK, nil
 }
 
-// load is the engine over the folder's model: a plain Llama, by its config.json, or a model of the DeepSeek-V4 architecture
-// under the fault's operators.
+// load is the engine over the folder's model: a plain Llama, by its config.json, or a model of the DeepSeek-V4
+// architecture under the fault's operators.
 func load(o options, fsys fs.FS, name string, say *log.Logger) (server.Engine, int, error) {
 	if llama.Is(fsys) {
 		return loadLlama(o, fsys, name)
