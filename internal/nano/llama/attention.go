@@ -15,8 +15,8 @@ import (
 const block = 64
 
 // attention is causal attention over the cache, head h on key head h·G div H with scale 1/sqrt(d): q [T, H·d]
-// stands at positions start to start+T-1, and the cache ends with the last of them. Result [T, H·d]. It is oracle.GQA on
-// blocks of queries.
+// stands at positions start to start+T-1, and the cache ends with the last of them. Result [T, H·d]. It is
+// oracle.GQA on blocks of queries.
 func (m *Model) attention(q oracle.Mat, c cache, start int) oracle.Mat {
 	heads := m.Config.Heads
 	out := oracle.NewMat(q.Rows, q.Cols)
