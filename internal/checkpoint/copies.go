@@ -78,19 +78,20 @@ func (p *patient) copies(ctx context.Context) error {
 	type place struct {
 		landmark
 		t *tensor
+		n int // of t, in the order of shards and bytes
 	}
 	var all []place
 	again := p.repeated()
-	for _, t := range p.tensors {
+	for n, t := range p.tensors {
 		for _, m := range t.scan.marks {
 			if again.has(m.hash) {
-				all = append(all, place{m, t})
+				all = append(all, place{m, t, n})
 			}
 		}
 		t.scan.marks = nil
 	}
 	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.t.stored, b.t.stored), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.n, b.n), cmp.Compare(a.at, b.at))
 	})
 	type pair struct {
 		a, b  *tensor
