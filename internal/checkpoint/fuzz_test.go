@@ -76,7 +76,7 @@ func FuzzIndexAlone(f *testing.F) {
 	}
 	f.Add([]byte(`{"metadata":{"total_size":8},"weight_map":{"layers.0.attn.wkv.weight":"a.safetensors"}}`), config)
 	f.Add([]byte(`{"weight_map":{"a":"../b","a":"c"}}`), []byte(`{"model_type":"deepseek_v32","num_hidden_layers":3}`))
-	f.Fuzz(func(t *testing.T, index, config []byte) {
+	f.Fuzz(func(_ *testing.T, index, config []byte) {
 		if len(config) < 1<<12 && len(index) < 1<<16 {
 			_, _ = checkpoint.ExamineIndex(index, config)
 		}
