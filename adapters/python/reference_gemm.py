@@ -85,10 +85,10 @@ def nvfp4(packed, scales):
     return values * spread(scales, *values.shape, 1, 16)
 
 
-@reference("nvfp4_gemm")
-def nvfp4_gemm(call, x, x_scale, input_scale, w, w_scale, weight_scale_2):
+@reference("nvfp4_gemm", attrs={"global_scales": ["halves"]})
+def nvfp4_gemm(call, x, x_scale, input_scale, w, w_scale, weight_scale_2, global_scales="one"):
     x, w = (nvfp4(a, from_tiles(s, len(a), a.shape[1] // 8)) for a, s in ((x, x_scale), (w, w_scale)))
-    store(call, "y", product(x, w) * f64(input_scale)[0] * f64(weight_scale_2)[0])
+    store(call, "y", product(x, w) * f64(input_scale)[0] * (np.repeat(f64(weight_scale_2), len(w) // 2) if global_scales == "halves" else f64(weight_scale_2)[0]))
     return PATH
 
 

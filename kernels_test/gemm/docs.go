@@ -99,9 +99,13 @@ var docNVFP4 = bench.Doc{
 		tensor("input_scale", "F32", "[1]", "global scale of x"),
 		tensor("w", "U8", "[N, K/2]", "as x"),
 		tensor("w_scale", "F8_E4M3", "[Q]", "Q = ceil(N/128)*128 * ceil(C/4)*4: as x_scale, rows are output channels"),
-		tensor("weight_scale_2", "F32", "[1]", "global scale of w"),
+		tensor("weight_scale_2", "F32", "[1]; [2] with global_scales halves", "global scale of w, or of each half of it"),
 	},
 	Outputs: []bench.TensorDoc{tensor("y", "BF16", "[M, N]", "the product, rounded once")},
+	Attrs: []bench.AttrDoc{{
+		Name:    "global_scales",
+		Meaning: "halves: N is even, and rows 0 to N/2-1 of w have the first of two weight_scale_2, the others the second",
+	}},
 }
 
 var docGrouped = bench.Doc{

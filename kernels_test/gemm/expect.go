@@ -63,6 +63,9 @@ func expectScaled(parts func(bench.Problem) ([]exactPart, error)) func(bench.Cas
 			}
 			for i, row := range part.at {
 				for j := range n {
+					if part.column != nil {
+						y.Row(i)[j] *= part.column(j)
+					}
 					to := row*n + j
 					e.Want[to], e.Free[to] = y.Row(i)[j], false
 					det, mart := part.bound(c, i, j, y.Row(i)[j], size(shape))

@@ -94,6 +94,17 @@ var nvfp4 = bench.Family{
 			},
 		},
 		{
+			ID:     "halves",
+			Phase:  "decode",
+			Why:    "two weights in one, gate and up, each with its global scale: neither serves both",
+			Shapes: sweep(24, 96, nil, 3, 33),
+			Change: func(_ bench.Gen, p *bench.Problem) error {
+				p.Attrs["global_scales"] = "halves"
+				p.Operands["weight_scale_2"] = bench.Floats(bench.F32, []float64{0.0047, 0.0139}, 2)
+				return nil
+			},
+		},
+		{
 			ID:      "global",
 			Phase:   "decode",
 			Why:     "one block, so that a factor taken for its inverse shows alone",

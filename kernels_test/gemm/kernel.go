@@ -111,7 +111,7 @@ func (k kernel) inRuns(p product) []float64 {
 	}
 	out := make([]float64, m*n)
 	for i, v := range acc {
-		out[i] = k.store(v * p.alpha)
+		out[i] = k.store(v * p.factor(i%n))
 	}
 	return out
 }
@@ -126,7 +126,7 @@ func wholeInFloat64(_ kernel, p product) []float64 {
 			for t := range k {
 				s += float64(p.x.code[i*k+t]) * float64(p.x.scaleAt(i, t)) * float64(p.w.code[j*k+t]) * float64(p.w.scaleAt(j, t))
 			}
-			out[i*n+j] = s * float64(p.alpha)
+			out[i*n+j] = s * float64(p.factor(j))
 		}
 	}
 	return out

@@ -20,11 +20,21 @@ func (m matrix) scaleAt(row, k int) float32 {
 	return m.scale[row*m.groups()+k/m.group]
 }
 
-// product is one matrix product of a call; its row i is row at(i) of the output, alpha a factor of all of it.
+// product is one matrix product of a call; its row i is row at(i) of the output, alpha a factor of all of it, columns
+// one of each column, nil for none.
 type product struct {
-	x, w  matrix
-	alpha float32
-	at    func(i int) int
+	x, w    matrix
+	alpha   float32
+	columns []float32
+	at      func(i int) int
+}
+
+// factor is that of a column.
+func (p product) factor(j int) float32 {
+	if p.columns != nil {
+		return p.alpha * p.columns[j]
+	}
+	return p.alpha
 }
 
 // run is the length of runs with one pair of multipliers, at most a limit where that is not 0.
@@ -48,6 +58,7 @@ type loading struct {
 	xTiles  func(all bench.Tensor, b, rows int) (bench.Tensor, int) // scales of a batch, and its first row in them
 	wTiles  func(all bench.Tensor, e, rows int) (bench.Tensor, int) // the same of the weights of a batch or an expert
 	global  func(input, weight float32) float32                     // factor of nvfp4_gemm
+	halfOf  func(j, n int) int                                      // which global scale column j of n has
 	alpha   func(all []float64, expert int) float64                 // factor of an expert
 	weights func(rows [][]int) []int                                // which weights each expert, by its rows, takes
 	held    func(count, most, expert, experts int) int              // rows of an expert's buffer that are computed
@@ -64,6 +75,7 @@ func correctLoading() loading {
 		xTiles:  own,
 		wTiles:  own,
 		global:  func(input, weight float32) float32 { return input * weight },
+		halfOf:  func(j, n int) int { return min(j/max(n/2, 1), 1) },
 		alpha:   func(all []float64, expert int) float64 { return all[expert] },
 		weights: func(rows [][]int) []int { return bench.Span(0, len(rows)) },
 		held:    func(count, _, _, _ int) int { return count },
@@ -180,9 +192,17 @@ func loadMXFP4(a bench.Args, l loading) []product {
 func loadNVFP4(a bench.Args, l loading) []product {
 	x, w := a.In("x"), a.In("w")
 	m, n, k := x.Dim(0), w.Dim(0), 2*x.Dim(1)
-	return []product{{
+	input, weight := float32(a.In("input_scale").Data[0]), a.In("weight_scale_2").Data
+	p := product{
 		x:     matrix{m, k, 16, l.unpack(x.Data), l.tiled(a.In("x_scale"), 0, m, k/16)},
 		w:     matrix{n, k, 16, l.unpack(w.Data), l.tiled(a.In("w_scale"), 0, n, k/16)},
-		alpha: l.global(float32(a.In("input_scale").Data[0]), float32(a.In("weight_scale_2").Data[0])), at: from(0),
-	}}
+		alpha: l.global(input, float32(weight[0])), at: from(0),
+	}
+	if a.Word("global_scales") == "halves" {
+		p.alpha = 1
+		for j := range n {
+			p.columns = append(p.columns, l.global(input, float32(weight[l.halfOf(j, n)])))
+		}
+	}
+	return []product{p}
 }

@@ -105,8 +105,11 @@ func sumPlants() []bench.Plant {
 		return own(name, effect, "accumulation", on, multiplying(change))
 	}
 	dense := []string{opDense}
+	halves := own("global-of-first-half", "the first half's global scale serves both", "scale", []string{opNVFP4},
+		multiplying(func(k *kernel) { k.halfOf = func(int, int) int { return 0 } }))
 	sequential := bench.DotSequential[float32]
 	return []bench.Plant{
+		halves,
 		plant("bf16-sums", "the running sum is kept in bf16", productOps, func(k *kernel) {
 			k.part, k.run, k.carry = summed(sequential), 32, bench.AsBF16
 		}).Under("fp32", "bf16", "fp8", "fp8-hopper", "bf16-hopper"),

@@ -92,8 +92,9 @@ func untiled(f format.Format, t []float64, rows, cols int) ([]float64, error) {
 
 // exactPart is one product of an expectation: its row i is row at[i] of the output.
 type exactPart struct {
-	x, w factor
-	at   []int
+	x, w   factor
+	at     []int
+	column func(j int) float64 // a further factor of a column, nil for none
 }
 
 // storage is an operand as a call has it: element values and scales, row by row of blocks or in tiles.
@@ -174,6 +175,13 @@ func partsNVFP4(p bench.Problem) ([]exactPart, error) {
 		}
 	}
 	part, err := exactly(of("x", "input_scale"), of("w", "weight_scale_2"), bench.Span(0, p.In("x").Dim(0)))
+	if s := p.In("weight_scale_2").Data; err == nil && p.Attrs.Word("global_scales") == "halves" {
+		half, rows := len(part.w.mult)/2, p.In("w").Dim(0)/2 // N is even
+		part.column = func(j int) float64 { return []float64{1, s[1] / s[0]}[min(j/max(rows, 1), 1)] }
+		for i := half; i < len(part.w.mult); i++ {
+			part.w.mult[i] *= s[1] / s[0]
+		}
+	}
 	return []exactPart{part}, err
 }
 

@@ -51,8 +51,11 @@ var facetRules = map[string]bench.FacetRule{
 	"batched_mxfp8_gemm": {
 		Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"},
 	},
-	"mxfp4_gemm":         {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
-	"nvfp4_gemm":         {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
+	"mxfp4_gemm": {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
+	"nvfp4_gemm": {
+		Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"},
+		OptIn: map[string]any{"global_scales": "one"},
+	},
 	"grouped_gemm":       {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
 	"grouped_nvfp4_gemm": {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
 	"masked_gemm":        {Main: []string{"x", "w"}, Scales: []string{"x_scale", "w_scale"}},
