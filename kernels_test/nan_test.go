@@ -3,6 +3,7 @@ package kernels_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,12 +73,7 @@ func TestNaNReachesWhatDependsOnIt(t *testing.T) {
 }
 
 func hasNaN(v []float64) bool {
-	for _, x := range v {
-		if math.IsNaN(x) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v, math.IsNaN)
 }
 
 // A kernel that loses NaN, or lets it out into another row, MUST be a fault of class nan, unless it declares that

@@ -76,7 +76,7 @@ def sparse_attention(call, q, softmax_scale, d_v, kv_layout="rows", kv_rounding=
 def merge(call, o, lse, counts, lse_base, out_lse_base, empty_lse, sink=None):
     """States o [N, T, H, D], lse [N, T, H], of which counts [N, T, H] count."""
     base = {"e": 1.0, "2": np.log(2)}
-    counts = counts & np.isfinite(lse)
+    counts = counts & ~np.isinf(lse)  # a NaN is no empty state
     with np.errstate(invalid="ignore"):
         lse = np.where(counts, f64(lse) * base[lse_base], -np.inf)
     whole = np.logaddexp.reduce(lse, axis=0, initial=-np.inf)

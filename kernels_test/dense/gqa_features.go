@@ -52,7 +52,7 @@ func softCapped(_ bench.Gen, p *bench.Problem) error {
 }
 
 // scaledByHead gives every key-value head scales of its own. The scales of all heads stay in the call and mean nothing.
-func scaledByHead(g bench.Gen, p *bench.Problem) error {
+func scaledByHead(_ bench.Gen, p *bench.Problem) error {
 	k, ok := p.Operands["k_cache"]
 	if !ok || k.DType != bench.E4M3 {
 		return fmt.Errorf("scales by head belong to a cache in %s", bench.E4M3)
