@@ -32,7 +32,7 @@ func damages() []harm {
 			clear(s.raw[at : at+4096])
 			return s.name, true
 		}},
-		{"half-zero", []string{checkpoint.KindHole}, func(f *folder, rng *rand.Rand) (string, bool) {
+		{"half-zero", []string{checkpoint.KindHole, checkpoint.KindZero}, func(f *folder, rng *rand.Rand) (string, bool) {
 			s := f.pick(rng, isCodes)
 			if s == nil {
 				return "", false

@@ -47,7 +47,11 @@ func (p *patient) shapes() {
 		}
 		got := t.elements()
 		if want, key := p.config.vectorOf(t.stored); want != nil && !slices.Equal(got, want) {
-			p.add(Certain, KindConfigShape, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
+			kind, flipped := KindConfigShape, slices.Clone(got)
+			if slices.Reverse(flipped); slices.Equal(flipped, want) {
+				kind = KindTransposed
+			}
+			p.add(Certain, kind, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
 				"config.json or convert the tensor again", t.stored, got, want, key)
 			continue
 		}
