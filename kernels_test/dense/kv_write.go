@@ -168,6 +168,7 @@ var kvWrite = bench.Family{
 			Relate:    writtenInTwo,
 		},
 		longWrites(),
+		longSlots(),
 	},
 }
 

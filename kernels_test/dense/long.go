@@ -1,6 +1,7 @@
 package dense
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +29,23 @@ func many(n, q, kv int) []req {
 }
 
 const longWhy = "one dimension at a time beyond every tile, to the extents that ship: "
+
+// pool20 is a pool whose last pages, rows or slots need more than 20 bits. Rows of one channel keep it small, and caches
+// of bf16 alone have it, so that a worker gets 256 MiB at most.
+const pool20 = 1<<20 + 64
+
+// onlyBF16 has a row for caches of bf16.
+func onlyBF16(g bench.Gen, p *bench.Problem) error {
+	for _, name := range caches {
+		if o, ok := p.Operands[name]; ok && o.DType != bench.BF16 {
+			return fmt.Errorf("a pool of %d is drawn for bf16 only, not for %s under %s", pool20, o.DType, g.Contract.Name)
+		}
+	}
+	if o, ok := p.Outputs["k_cache"]; ok && o.DType != bench.BF16 {
+		return fmt.Errorf("a pool of %d is drawn for bf16 only, not for %s under %s", pool20, o.DType, g.Contract.Name)
+	}
+	return nil
+}
 
 // longGQA: two heads of two channels over 131,072 keys, paged and not; tokens; requests; heads; channels.
 func longGQA() []bench.Scenario {
@@ -58,6 +76,13 @@ func longGQA() []bench.Scenario {
 				sized("ragged-d256", 0, 0, map[string]int{"heads": 2, "kv-heads": 1, "dim": 256, "values": 256}, req{2, 5}),
 			},
 		},
+		{
+			ID: "long-pool", Why: longWhy + "pages beyond 2^20", Phase: "decode", Contracts: []string{"bf16"},
+			Shapes: []bench.Shape{
+				sized("page1", 1, 0, map[string]int{"heads": 2, "kv-heads": 1, "dim": 1, "values": 1}, req{1, 5}, req{1, 9}),
+			},
+			Change: bench.All(onlyBF16, highPages(pool20)),
+		},
 	}
 }
 
@@ -79,6 +104,13 @@ func longMLA() []bench.Scenario {
 				sized("paged-t257", 16, 0, small, req{257, 260}), sized("paged-b33", 4, 0, small, many(33, 1, 5)...),
 				sized("paged-h128", 4, 0, map[string]int{"heads": 128, "rank": 4, "rope": 2, "nope": 4}, req{1, 5}),
 			},
+		},
+		{
+			ID: "long-pool", Why: longWhy + "pages beyond 2^20", Phase: "decode", Contracts: []string{"bf16"},
+			Shapes: []bench.Shape{
+				sized("page1", 1, 0, map[string]int{"heads": 2, "rank": 1, "rope": 2, "nope": 4}, req{1, 5}, req{1, 9}),
+			},
+			Change: bench.All(onlyBF16, highPages(pool20)),
 		},
 	}
 }
@@ -136,6 +168,43 @@ func longWrites() bench.Scenario {
 	return bench.Scenario{ID: "long", Why: longWhy + "tokens, pages, slots, heads and channels", Shapes: out}
 }
 
+// longSlots: slots of both pools beyond 2^20.
+func longSlots() bench.Scenario {
+	return bench.Scenario{
+		ID: "long-slots", Why: longWhy + "slots of both pools beyond 2^20", Contracts: []string{"bf16"},
+		Shapes: []bench.Shape{bench.S("slot-1048576", map[string]int{
+			"kv-heads": 1, "dim": 1, "values": 1, "tokens": 40, "page": 64, "pages": pool20 / 64, "pool": pool20,
+		})},
+		Change: bench.All(onlyBF16, func(_ bench.Gen, p *bench.Problem) error {
+			to := p.Operands["full_to_swa"].Values
+			p.Change("slot_mapping", func(i int, v float64) float64 {
+				if v < 0 {
+					return v
+				}
+				to[pool20-1-i] = float64(pool20 - 41 - i)
+				return float64(pool20 - 1 - i)
+			})
+			sealWrite(p)
+			return nil
+		}),
+	}
+}
+
+// longLatentPages: the last of more pages than a table has. Slots beyond 2^15 are left to models of addresses: a row
+// has 656 bytes.
+func longLatentPages() bench.Scenario {
+	const pages = 2100
+	return bench.Scenario{
+		ID: "long-pages", Why: longWhy + "pages",
+		Shapes: []bench.Shape{bench.S("page1-p2100", map[string]int{"tokens": 5, "page": 1, "pages": pages})},
+		Change: func(_ bench.Gen, p *bench.Problem) error {
+			p.Change("slot_mapping", func(i int, _ float64) float64 { return float64(pages - 1 - i) })
+			sealMLAWrite(p)
+			return nil
+		},
+	}
+}
+
 // longTables: requests, tokens, and a context of 131,072 tokens.
 func longTables() bench.Scenario {
 	return bench.Scenario{
@@ -143,6 +212,20 @@ func longTables() bench.Scenario {
 		Shapes: []bench.Shape{
 			shape("mha", 64, req{1, 1 << 17}), shape("mha", 4, req{257, 300}, req{3, 5}), shape("mha", 4, many(260, 1, 5)...),
 		},
+	}
+}
+
+// longRequests: the last page of a request is as full as that of no request a tile before it, and slots are beyond
+// 2^20.
+func longRequests() bench.Scenario {
+	var reqs []req
+	for b := range 33 {
+		reqs = append(reqs, req{1, 4 + b/11})
+	}
+	return bench.Scenario{
+		ID: "long-slots", Why: longWhy + "slots beyond 2^20, and last pages of every fill",
+		Shapes: []bench.Shape{shape("mha", 4, reqs...)},
+		Change: bench.Each(func(_ int, v float64) float64 { return v + 1<<20 }, "req_to_token"),
 	}
 }
 

@@ -122,6 +122,7 @@ var mlaKVWrite = bench.Family{
 			},
 		},
 		{ID: "long", Why: longWhy + "tokens and pages", Shapes: rowShapes(1, 257)},
+		longLatentPages(),
 	},
 }
 

@@ -84,6 +84,7 @@ var pageTable = bench.Family{
 			},
 		},
 		longTables(),
+		longRequests(),
 	},
 }
 

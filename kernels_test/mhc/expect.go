@@ -2,6 +2,7 @@ package mhc
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/numerics"
@@ -16,11 +17,13 @@ func expect(c bench.Case, p bench.Problem) ([]bench.Expected, error) {
 	for name, o := range p.Operands {
 		in[name] = o.Tensor().Mat()
 	}
-	exact, err := evaluate(oracle.Reference(), c.Family.Op, p.Attrs, in)
+	attrs := maps.Clone(p.Attrs)
+	attrs["hc_mult"] = float64(p.Operands["x"].Shape[1]) // which the attribute repeats
+	exact, err := evaluate(oracle.Reference(), c.Family.Op, attrs, in)
 	if err != nil {
 		return nil, err
 	}
-	b := bounder{ar: numerics.FP32(), cfg: configOf(p.Attrs), in: in}
+	b := bounder{ar: numerics.FP32(), cfg: configOf(attrs), in: in}
 	var bounds, sharper map[string][]numerics.Tracked
 	if c.Family.Op == "mhc_post" {
 		bounds = b.spread()
