@@ -9,8 +9,11 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// Seeds are how many kernels of a rare kind are judged, and Enough how many of them must be stopped.
-const Seeds, Enough = 100, 95
+// Seeds is how many kernels of a rare kind are judged.
+const Seeds = 100
+
+// Enough is how many of them must be stopped.
+const Enough = 95
 
 // rarely are kernels that are wrong in some calls or in few elements, drawn from a seed.
 func (d drawn) rarely() []Mutant {

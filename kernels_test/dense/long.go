@@ -30,19 +30,21 @@ func many(n, q, kv int) []req {
 
 const longWhy = "one dimension at a time beyond every tile, to the extents that ship: "
 
-// pool20 is a pool whose last pages, rows or slots need more than 20 bits. Rows of one channel keep it small, and caches
-// of bf16 alone have it, so that a worker gets 256 MiB at most.
+// pool20 is a pool whose last pages, rows or slots need more than 20 bits. Rows of one channel keep it small, and
+// caches of bf16 alone have it, so that a worker gets 256 MiB at most.
 const pool20 = 1<<20 + 64
 
 // onlyBF16 has a row for caches of bf16.
 func onlyBF16(g bench.Gen, p *bench.Problem) error {
+	dtypes := []string{p.Outputs["k_cache"].DType}
 	for _, name := range caches {
-		if o, ok := p.Operands[name]; ok && o.DType != bench.BF16 {
-			return fmt.Errorf("a pool of %d is drawn for bf16 only, not for %s under %s", pool20, o.DType, g.Contract.Name)
-		}
+		dtypes = append(dtypes, p.Operands[name].DType)
 	}
-	if o, ok := p.Outputs["k_cache"]; ok && o.DType != bench.BF16 {
-		return fmt.Errorf("a pool of %d is drawn for bf16 only, not for %s under %s", pool20, o.DType, g.Contract.Name)
+	for _, dtype := range dtypes {
+		if dtype != "" && dtype != bench.BF16 {
+			return fmt.Errorf("a pool of %d is drawn for caches of bf16, not of %s under %s", pool20, dtype,
+				g.Contract.Name)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"maps"
 	"math"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -46,30 +47,22 @@ func longStates() bench.Scenario {
 func longAttention() []bench.Scenario {
 	small := func(name string, more dims) bench.Shape {
 		all := dims{"requests": 1, "context": 9, "extend": 1, "heads": 1, "dim": 4, "window": 4, "top_k": 3, "alike": 1}
-		for dim, n := range more {
-			all[dim] = n
-		}
+		maps.Copy(all, more)
 		return sized(name, all)
 	}
 	inPages := func(name string, more dims) bench.Shape {
 		all := dims{"page": 8, "extra_page": 3}
-		for dim, n := range more {
-			all[dim] = n
-		}
+		maps.Copy(all, more)
 		return small(name, all)
 	}
 	packed := func(name string, more dims) bench.Shape {
 		all := dims{"packed": 1, "ratio": 4}
-		for dim, n := range more {
-			all[dim] = n
-		}
+		maps.Copy(all, more)
 		return small(name, all)
 	}
 	again := func(name string, more dims) bench.Shape { // few pages
 		all := dims{"page": 64, "extra_page": 64, "shared": 5}
-		for dim, n := range more {
-			all[dim] = n
-		}
+		maps.Copy(all, more)
 		return small(name, all)
 	}
 	return []bench.Scenario{
