@@ -48,6 +48,7 @@ type Set struct {
 	Numbers map[string]float64 `json:"numbers,omitempty"`  // "<probe>/<name>": prompt-token differences, edges, spreads
 	Words   map[string]string  `json:"words,omitempty"`    // "<probe>/<name>": what is no number
 	LeftOut map[string]string  `json:"left_out,omitempty"` // probe -> why it did not run
+	Answers []Answer           `json:"answers,omitempty"`  // every answer of every probe, in their order
 }
 
 // Arm finds an arm; ok is false where it did not run.

@@ -6,7 +6,7 @@ const (
 	// Sanity (P0): short questions, cold, one at a time. Arms q0 to q4.
 	Sanity = "sanity"
 	// SelfNoise (P19): one short request again and again, while little has been served: what comes later is held against
-	// it. Arm facts; numbers distinct-texts, logprob-spread (nats).
+	// it. Arms facts, early (different facts); numbers distinct-texts, logprob-spread (nats).
 	SelfNoise = "self-noise"
 	// Accounting (P6): prompt tokens as the server reports them; no text is judged. Numbers: plain is the count of a short
 	// chat; text is what one added text costs inside a user message, word what one word does; system, developer,
@@ -44,11 +44,12 @@ const (
 	// (arms distance-<tokens>); At tokens. Number held-distance, held-length.
 	Distance = "distance"
 	// Warm (P7): same bytes again, first character changed, extended by a turn. Arms cold, warm1 to warm3, first-changed,
-	// extended. Warm runs without a proven hit are unmeasured. Numbers prefixes, prefixes-bad (every warm answer wrong,
-	// cold one right), prefixes-mixed, hits-proven; words proof: cached-tokens or ttft.
+	// extended; cold-long, warm-long. Warm runs without a proven hit are unmeasured. Numbers prefixes, prefixes-bad (every
+	// warm answer wrong, cold one right), prefixes-mixed, hits-proven; words proof: cached-tokens or ttft.
 	Warm = "cold-warm"
-	// Fork (P8): one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; image-a, image-b: one text, two pictures. Number
-	// replays: answers that belong to an earlier request on the prefix.
+	// Fork (P8): one prefix, tails A, B, A, B. Arms a1, b1, a2, b2; meet: several tails at one moment behind a new prefix;
+	// image-a, image-b: one text, two pictures; image-other: another text, the second picture. Number replays: answers
+	// that belong to an earlier request on the prefix.
 	Fork = "fork"
 	// Ladder (P9): clients. Arms n<clients>-<shared|unique>-<equal|unequal>-<short|long>, At clients. Class other-needle
 	// is the code of a request that was in flight.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
@@ -29,6 +30,14 @@ func forms(word string) []form {
 	thought := func(field string) []endpoint.Message {
 		return []endpoint.Message{opening, {Role: "assistant", Content: "ready", Reasoning: added, Field: field}, last}
 	}
+	call := func(result string) []endpoint.Message {
+		return []endpoint.Message{
+			opening,
+			{Role: "assistant", ToolCalls: []endpoint.ToolCall{{ID: "call_1", Name: "reading", Arguments: "{}"}}},
+			{Role: "tool", ToolCallID: "call_1", Content: result},
+			last,
+		}
+	}
 	tool := []any{map[string]any{"type": "function", "function": map[string]any{
 		"name": "save", "description": added, "parameters": map[string]any{
 			"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}},
@@ -45,6 +54,9 @@ func forms(word string) []form {
 		{"late-system", "turns", then(endpoint.Message{Role: "system", Content: added}), nil},
 		{"reasoning", "turns", thought(endpoint.FieldReasoning), nil},
 		{"reasoning-content", "turns", thought(endpoint.FieldReasoningContent), nil},
+		{"first-user", "turns", append(ask.User(added+" "+opening.Content), then()[1:]...), nil},
+		{"tool-turn", "", call("fine"), nil},
+		{"tool-result", "tool-turn", call(added + " fine"), nil},
 	}
 }
 
@@ -105,6 +117,7 @@ func (t *task) againstTokenizer(ctx context.Context, got map[string]int) error {
 			t.number("tokenize", float64(n-want))
 		}
 	}
+	t.heads(ctx, text)
 	if r.o.Survey.State("completions") != endpoint.Supported {
 		return nil
 	}
@@ -121,6 +134,37 @@ func (t *task) againstTokenizer(ctx context.Context, got map[string]int) error {
 		t.number("raw-tokenize", float64(rs[0][0].Prompt-want.Count))
 	}
 	return nil
+}
+
+// heads asks the tokenize route for what counts of prompts do not show: whether a chat's ids begin with one id twice,
+// as they do when the template writes a first token and the encoder adds it again; and how many tokens the model's own
+// turn begins with.
+func (t *task) heads(ctx context.Context, text string) {
+	ids := func(generation bool) []int {
+		body, _, err := t.r.o.Client.Post(ctx, "/tokenize", map[string]any{
+			"model": t.r.o.Client.Model(), "messages": []any{map[string]any{"role": "user", "content": text}},
+			"add_generation_prompt": generation,
+		})
+		var v struct {
+			Tokens []int `json:"tokens"`
+		}
+		if err != nil || json.Unmarshal(body, &v) != nil {
+			return nil
+		}
+		return v.Tokens
+	}
+	with, without := ids(true), ids(false)
+	if len(with) < 2 {
+		return
+	}
+	twice := 0.0
+	if with[0] == with[1] {
+		twice = 1
+	}
+	t.number("head-twice", twice)
+	if len(without) > 0 {
+		t.number("answer-head", float64(len(with)-len(without)))
+	}
 }
 
 // keep notes the prompt tokens that were reported for prompts of a length: a server that cuts prompts tells it here.

@@ -23,7 +23,13 @@ func coldWarm() probe {
 	reps := func(r *Runner) int { return r.s.reps + r.s.reps/2 }
 	return probe{
 		name: evidence.Warm,
-		cost: func(r *Runner) Cost { return asks(6*reps(r), warmTokens(r)) },
+		cost: func(r *Runner) Cost {
+			c := asks(6*reps(r), warmTokens(r))
+			if r.o.Budget != Smoke {
+				c = c.plus(asks(2*max(4, r.s.reps/2), longShared(r)))
+			}
+			return c
+		},
 		run: func(ctx context.Context, t *task) error {
 			var units []unit
 			proof := "cached-tokens"
@@ -36,6 +42,13 @@ func coldWarm() probe {
 			}
 			rss, err := t.take(ctx, units...)
 			t.prefixes(rss)
+			if n := longShared(t.r); err == nil && n >= 2*warmTokens(t.r) && t.r.o.Budget != Smoke {
+				units = nil
+				for i := range max(4, t.r.s.reps/2) {
+					units = append(units, t.longUnit(i, n))
+				}
+				_, err = t.take(ctx, units...)
+			}
 			if why := unproven(rss); why != "" && err == nil {
 				t.r.set.Leave(t.probe, why)
 			}
@@ -53,18 +66,28 @@ func warmTokens(r *Runner) int {
 }
 
 func (t *task) warmUnit(i int) unit {
+	return t.againUnit(t.id("%d", i), i, warmTokens(t.r), "cold", "warm1", "warm2", "warm3", "first-changed", "extended")
+}
+
+// longUnit asks a long prompt twice: what is chosen from a long context, or brought in by parts, is not asked for by
+// short ones.
+func (t *task) longUnit(i, tokens int) unit {
+	return t.againUnit(t.id("long/%d", i), i, tokens, "cold-long", "warm-long")
+}
+
+func (t *task) againUnit(id string, i, tokens int, arms ...string) unit {
 	r := t.r
-	u := unit{id: t.id("%d", i), settle: proven}
+	u := unit{id: id, settle: proven}
 	stream := r.o.Survey.State("cached-tokens") != endpoint.Supported
 	var once sync.Once
 	var p needle.Prompt
 	var err error
-	for _, arm := range []string{"cold", "warm1", "warm2", "warm3", "first-changed", "extended"} {
+	for _, arm := range arms {
 		u.steps = append(
 			u.steps,
-			step{arm: arm, tokens: warmTokens(r), make: func(ctx context.Context, s salt) (query, error) {
+			step{arm: arm, tokens: tokens, make: func(ctx context.Context, s salt) (query, error) {
 				once.Do(func() {
-					p, err = r.rough.Build(ctx, r.spec(s, needle.Spec{Length: warmTokens(r), Depth: 0.1 + 0.2*float64(i%4)}))
+					p, err = r.rough.Build(ctx, r.spec(s, needle.Spec{Length: tokens, Depth: 0.1 + 0.2*float64(i%4)}))
 				})
 				if err != nil {
 					return query{}, err
@@ -139,7 +162,7 @@ func proven(rs []Record) {
 			hit = i > 0 && cold.Prompt >= ttftTokens && v.First > 0 && cold.First >= ttftDrop*v.First
 		}
 		switch v.Arm {
-		case "cold":
+		case "cold", "cold-long":
 			hit = !hit
 		case "first-changed":
 			hit = true

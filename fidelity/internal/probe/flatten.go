@@ -31,8 +31,16 @@ func flatten() probe {
 				}
 			}
 			rss, err := t.take(ctx, units...)
+			least := 0.0
 			for i, rs := range rss {
 				for _, v := range rs {
+					// The same facts in a chat take the same tokens and the frames of the turns.
+					chat := t.r.grown[[2]int{i / depth(t.r), i%depth(t.r) + 1}]
+					if share := float64(chat) / float64(v.Prompt); chat > 0 && v.Prompt > 0 && (least == 0 || share < least) {
+						least = share
+						t.number("chat-share", share)
+						t.number("chat-share-at", float64(i%depth(t.r)+1))
+					}
 					k := i%depth(t.r) + 1
 					v.Arm, v.At = "flat-"+itoa(k), float64(k)
 					t.count(v)

@@ -30,7 +30,7 @@ func formOf(probe, arm string, tokens int) (f totals.Form, task string, ok bool)
 		return totals.Cold, "copy", true
 	case evidence.Warm, evidence.Evict:
 		switch arm {
-		case "cold", "first-changed", "first":
+		case "cold", "cold-long", "first-changed", "first":
 			return totals.Cold, needles, true
 		case "extended":
 			return totals.Turns, needles, true
@@ -39,6 +39,9 @@ func formOf(probe, arm string, tokens int) (f totals.Form, task string, ok bool)
 	case evidence.Fork:
 		if arm == "a1" {
 			return totals.Cold, needles, true
+		}
+		if arm == "meet" {
+			return totals.Concurrent, needles, true
 		}
 		return totals.Warm, needles, !strings.HasPrefix(arm, "image")
 	case evidence.Ladder:
@@ -62,6 +65,7 @@ func (t *task) tally(u unit, rs []Record) {
 		if v.Logs != nil {
 			t.r.logs = t.r.logs.Plus(*v.Logs)
 		}
+		t.note(u.steps[i], v)
 		tokens := u.steps[i].tokens
 		if n, ok := v.Numbers["built"]; ok {
 			tokens = int(n)
@@ -70,14 +74,11 @@ func (t *task) tally(u unit, rs []Record) {
 		if v.Arm == "" || !ok {
 			continue
 		}
-		const anEpoch = 1 << 24 // requests of a resumed run stand in no order with those before
 		a := totals.Answer{
 			Form: f, Task: task, Tokens: tokens, Distance: 1 - u.steps[i].depth, Measured: v.Measured,
 			Wrong: !v.Right, Conn: v.Conn, Reported: v.Prompt,
 		}
-		if v.Order > 0 {
-			a.Order = v.Epoch*anEpoch + v.Order
-		}
+		a.Order = v.order()
 		t.r.answers = append(t.r.answers, a)
 	}
 }

@@ -21,7 +21,13 @@ func graded(a endpoint.Answer, truth needle.Truth) Verdict {
 	if class == needle.Empty && strings.Contains(a.Text, "<|") {
 		class = needle.Junk
 	}
-	return Verdict{Class: string(class), Right: class.Recalled(), Measured: class.Measured()}
+	v := Verdict{Class: string(class), Right: class.Recalled(), Measured: class.Measured()}
+	if truth.Kind == "" || truth.Kind == needle.Digits {
+		v.Marks = marked(a, truth.Code)
+	} else {
+		v.Marks = marked(a, "")
+	}
+	return v
 }
 
 // nowhere is a code that no prompt has: its truth tells the classes of answers that are no codes.
@@ -33,10 +39,12 @@ func holds(want ...string) func(endpoint.Answer) Verdict {
 		text := strings.ToLower(needle.Visible(a.Text))
 		for _, w := range want {
 			if !strings.Contains(text, strings.ToLower(w)) {
-				return graded(a, needle.Truth{Code: nowhere})
+				v := graded(a, needle.Truth{Code: nowhere})
+				v.Marks = marked(a, want[0])
+				return v
 			}
 		}
-		return Verdict{Class: string(needle.Exact), Right: true, Measured: true}
+		return Verdict{Class: string(needle.Exact), Right: true, Measured: true, Marks: marked(a, "")}
 	}
 }
 

@@ -62,6 +62,9 @@ func needleAsk(p needle.Prompt, form func(p needle.Prompt) (string, needle.Truth
 	return query{chat: chat(text), judge: func(a endpoint.Answer) Verdict {
 		v := judge(a)
 		v.Numbers = map[string]float64{"built": float64(p.Tokens)}
+		if len(p.Copies) == 1 {
+			v.Numbers["before"], v.Numbers["from-end"] = float64(p.Copies[0].Before), float64(p.Copies[0].FromEnd)
+		}
 		return v
 	}}
 }

@@ -24,9 +24,10 @@ type Runner struct {
 	set   evidence.Set
 
 	rough, exact needle.Builder
-	counter      string  // how prompts are counted
-	ratio        float64 // tokens a word or mark
-	edge         int     // where the length sweep lost needles; 0: nowhere
+	counter      string         // how prompts are counted
+	ratio        float64        // tokens a word or mark
+	edge         int            // where the length sweep lost needles; 0: nowhere
+	grown        map[[2]int]int // prompt tokens of a chat after so many turns
 
 	mu       sync.Mutex
 	answers  []totals.Answer
@@ -67,8 +68,11 @@ func (r *Runner) Run(ctx context.Context) (evidence.Set, error) {
 	if r.l, err = openLedger(r.o.Ledger, &h); err != nil {
 		return r.set, err
 	}
-	r.o.Nonce, r.epoch, r.edge = h.Nonce, r.l.epoch, 0
+	r.o.Nonce, r.epoch, r.edge, r.grown = h.Nonce, r.l.epoch, 0, map[[2]int]int{}
 	err = r.all(ctx)
+	if found := r.logs.Finding(); found != "" {
+		r.set.Say(evidence.Logprobs, "finding", found)
+	}
 	return r.set, errors.Join(err, r.l.close())
 }
 

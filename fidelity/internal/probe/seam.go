@@ -8,7 +8,7 @@ import (
 )
 
 // seamOffsets are where a needle begins, from a seam: well before, over it, well behind.
-var seamOffsets = []int{-256, -24, -8, 12, 256}
+var seamOffsets = []int{-256, -96, -48, -24, -8, 12, 40, 96, 256}
 
 // chunks are the sizes of prefill chunks whose first seam is looked at: the configured one, or the usual ones.
 func chunks(r *Runner) []int {
@@ -40,10 +40,12 @@ func (t *task) seam(ctx context.Context, chunk int) error {
 			switch d := seamOffsets[i]; {
 			case !rs[0].Measured:
 				return nil
-			case d < -64 || d > 64:
+			case d < -128 || d > 128:
 				if rs[0].Right {
 					beside++
 				}
+			case (d < -32 || d > 32) && !rs[0].Right: // how wide a seam is differs
+			case d < -32 || d > 32:
 			case rs[0].Right:
 				on++
 			}

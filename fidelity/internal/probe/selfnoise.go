@@ -6,15 +6,20 @@ import (
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 	"github.com/assay-suite/assay/internal/endpoint"
+	"github.com/assay-suite/assay/internal/needle"
 )
 
-// selfNoise asks one short thing again and again, alone: how much a server differs from itself.
+// early is how many different facts are asked for while little has been served: what comes later is held against them.
+const early = 16
+
+// selfNoise asks one short thing again and again, alone: how much a server differs from itself. Then it asks for
+// different facts, of the length that most probes have.
 func selfNoise() probe {
 	n := func(r *Runner) int { return map[Budget]int{Smoke: 4, Full: 20}[r.o.Budget] }
 	asked := func(r *Runner) int { return max(n(r), 4+4*(r.s.reps/4)) }
 	return probe{
 		name: evidence.SelfNoise,
-		cost: func(r *Runner) Cost { return asks(asked(r), 80) },
+		cost: func(r *Runner) Cost { return asks(asked(r), 80).plus(asks(early, control)) },
 		run: func(ctx context.Context, t *task) error {
 			u := unit{id: t.id("facts")}
 			for range asked(t.r) {
@@ -50,6 +55,16 @@ func selfNoise() probe {
 			if high >= low {
 				t.number("logprob-spread", high-low)
 			}
+			if err != nil {
+				return err
+			}
+			var units []unit
+			for i := range early {
+				units = append(units, one(t.id("early/%d", i), t.r.needleStep("early", 0, needle.Spec{
+					Length: control, Depth: float64(i%8) / 8,
+				}, nil)))
+			}
+			_, err = t.take(ctx, units...)
 			return err
 		},
 	}

@@ -40,8 +40,9 @@ func turns() probe {
 				units = append(units, t.ledgerUnit(i))
 			}
 			rss, err := t.take(ctx, units...)
-			for _, rs := range rss {
+			for i, rs := range rss {
 				for k, v := range rs {
+					t.r.grown[[2]int{i, k + 1}] = v.Prompt
 					v.Arm, v.At = "turn-"+itoa(k+1), float64(k+1)
 					t.count(v)
 				}

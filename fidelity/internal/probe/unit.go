@@ -51,6 +51,7 @@ type Verdict struct {
 	Right    bool               `json:"right,omitempty"`
 	Measured bool               `json:"measured,omitempty"`
 	Numbers  map[string]float64 `json:"numbers,omitempty"`
+	Marks
 }
 
 // Record is one answer as the ledger keeps it.
