@@ -125,6 +125,11 @@ func (c channel) explain(r *reading, sym answer) []explained {
 		}
 	}
 	slices.SortStableFunc(open, func(a, b judged) int {
+		if c.prefer != nil {
+			if d := cmp.Compare(c.prefer(r, b.rule), c.prefer(r, a.rule)); d != 0 {
+				return d
+			}
+		}
 		return cmp.Or(cmp.Compare(b.marked(), a.marked()),
 			cmp.Compare(a.unanswered*len(b.answers), b.unanswered*len(a.answers)))
 	})
@@ -143,7 +148,7 @@ func (c channel) explain(r *reading, sym answer) []explained {
 			}
 		}
 		for _, k := range open {
-			if !j.alone && (!j.certain && k.marked() == 1 || slices.Contains(j.beside, k.class)) &&
+			if k.class != j.class && !j.alone && (!j.certain && k.marked() == 1 || slices.Contains(j.beside, k.class)) &&
 				!slices.Contains(rivals, k.class) {
 				rivals = append(rivals, k.class)
 			}
@@ -172,7 +177,7 @@ func (c channel) explain(r *reading, sym answer) []explained {
 		f.Confidence.Grade = Weak
 		f.Evidence = append(f.Evidence, "no class of the table fits everything: "+c.says)
 	}
-	return []explained{{f, nil, false, false}}
+	return []explained{{f, open[0].covers, false, false}}
 }
 
 func (c channel) finding(j judged, sym answer, rivals []string) Finding {

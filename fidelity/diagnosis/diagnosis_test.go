@@ -13,15 +13,33 @@ import (
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
 
-// fill adds runs of one class to an arm.
+// fill adds runs of one class to an arm, and their answers.
 func fill(s *evidence.Set, probe, name string, at float64, right, wrong int, class string) {
-	for range right {
-		s.Count(probe, name, at, "exact", true, true, "")
-	}
-	for range wrong {
-		s.Count(probe, name, at, class, false, true, class)
+	for i := range right + wrong {
+		a := evidence.Answer{Probe: probe, Arm: name, Class: class, Right: i < right, Measured: true}
+		a.Order = len(s.Answers) + 1
+		shows := class
+		if a.Right {
+			a.Class, shows = "exact", ""
+		}
+		switch probe {
+		case evidence.Length:
+			a.Tokens, a.Before = int(at), int(at)/10
+		case evidence.Depth:
+			a.Tokens, a.Before = long, int(at)*long/100
+		default:
+			a.Tokens = 60
+		}
+		if a.Before > 0 {
+			a.FromEnd = a.Tokens - a.Before
+		}
+		s.Answers = append(s.Answers, a)
+		s.Count(probe, name, at, a.Class, a.Right, true, shows)
 	}
 }
+
+// long is the length of the prompts in which depth is varied.
+const long = 16384
 
 // sound is a run without a fault: eight runs an arm.
 func sound() evidence.Set {
@@ -121,6 +139,11 @@ func TestAmbiguous(t *testing.T) {
 	for i, a := range s.Arms {
 		if a.Name == "len-8192" {
 			s.Arms[i].Right, s.Arms[i].Classes = 0, map[string]int{"denial": 8}
+		}
+	}
+	for i, a := range s.Answers {
+		if a.Arm == "len-8192" {
+			s.Answers[i].Right, s.Answers[i].Class = false, "denial"
 		}
 	}
 	r := diagnosis.Diagnose(s)

@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +21,11 @@ type reading struct {
 	head   group   // facts in their first tenth
 	middle group
 	deep   group // of these the arms at depths of 30 % to 90 %
+
+	models            []hypothesis // of the lone answers, likeliest first; none without answers
+	spots, wrongSpots int          // lone answers, and those of them that are wrong
+	nearSpots         int          // of these near misses
+	alones            []spot
 }
 
 // shortest is what counts as a short prompt where the sweep has no edge.
@@ -29,6 +33,17 @@ const shortest = 512
 
 func read(s evidence.Set) *reading {
 	r := &reading{Set: s}
+	lone := spots(s.Answers)
+	r.alones = lone
+	r.models, r.spots = hypotheses(lone, cues(s.Answers)), len(lone)
+	for _, x := range lone {
+		if x.wrong {
+			r.wrongSpots++
+			if x.sort == near {
+				r.nearSpots++
+			}
+		}
+	}
 	width := 0.0
 	if v, ok := s.Number(evidence.Length, "edge"); ok {
 		r.edge = v
@@ -198,59 +213,4 @@ func (r *reading) cuts() cuts {
 		c.full = c.shortest
 	}
 	return c
-}
-
-// reach is how far from the end needles are still found in a long prompt, in tokens: the farthest distance up to which
-// at least three in four are found. ok is false without arms, or where nothing is lost.
-func (r *reading) reach() (tokens, next float64, ok bool) {
-	length, known := r.Number(evidence.Depth, "length")
-	if !known {
-		return 0, 0, false
-	}
-	type spot struct {
-		d     float64
-		right bool
-	}
-	var spots []spot
-	for _, a := range r.Of(evidence.Depth) {
-		if v, m := a.Rate(); m {
-			spots = append(spots, spot{length * (1 - a.At/100), v >= 0.75})
-		}
-	}
-	for _, a := range r.Of(evidence.Distance) {
-		if v, m := a.Rate(); m && strings.HasPrefix(a.Name, "distance-") {
-			spots = append(spots, spot{a.At, v >= 0.75})
-		}
-	}
-	slices.SortFunc(spots, func(a, b spot) int {
-		switch {
-		case a.d < b.d:
-			return -1
-		case a.d > b.d:
-			return 1
-		}
-		return 0
-	})
-	for _, s := range spots {
-		if !s.right {
-			return tokens, s.d, true
-		}
-		tokens = s.d
-	}
-	return 0, 0, false
-}
-
-// mixed counts arms that were right and wrong, and all arms, among those of lengths and distances around the place
-// where answers begin to fail: a cliff has none, a slope has some.
-func (r *reading) mixed() (n, of int) {
-	for _, a := range slices.Concat(r.Of(evidence.Length), r.Of(evidence.Distance), r.Of(evidence.Depth)) {
-		if a.Runs < 2 {
-			continue
-		}
-		of++
-		if a.Right*4 >= a.Runs && a.Right*4 <= 3*a.Runs {
-			n++
-		}
-	}
-	return n, of
 }

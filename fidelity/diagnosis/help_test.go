@@ -41,12 +41,11 @@ func (s subject) String() string {
 // poolTokens is the KV pool that the run is told of: as large as the largest that tier-restore draws.
 const poolTokens = 16384
 
-// probed runs the probes against a scripted engine in this process, in a bubble whose clock costs nothing.
-func probed(t *testing.T, s subject) evidence.Set {
+// run diagnoses a scripted engine in this process, in a bubble whose clock costs nothing.
+func (s subject) run(t *testing.T) (k kept) {
 	t.Helper()
 	h, err := text()
 	require.NoError(t, err)
-	var set evidence.Set
 	synctest.Test(t, func(t *testing.T) {
 		e, err := scripted.New(scripted.Options{Faults: s.faults, Control: s.control, Seed: s.seed, Window: 16384})
 		require.NoError(t, err)
@@ -62,8 +61,15 @@ func probed(t *testing.T, s subject) evidence.Set {
 			Disrupt: s.budget != probe.Smoke, Known: probe.Known{Pool: poolTokens}, Only: s.only,
 		})
 		require.NoError(t, err)
-		set, err = r.Run(t.Context())
+		k.Evidence, err = r.Run(t.Context())
 		require.NoError(t, err)
+		k.Answers, k.Logprobs = r.Answers(), r.Logprobs()
 	})
-	return set
+	return k
+}
+
+// probed is the evidence of a scripted engine.
+func probed(t *testing.T, s subject) evidence.Set {
+	t.Helper()
+	return keep(t, s.id(), s.run).Evidence
 }

@@ -21,9 +21,10 @@ const opening = `# Diagnosis
 
 How a run's evidence becomes a class of fault. This page is written by a test (` +
 	"`go test ./fidelity/diagnosis -run TestPage -update`" + `) from the
-decision table in the code and from the measured runs in goldens/fidelity/diagnosis.json. These are executed ` +
-	`again, half an hour on two cores, by
-` + "`ASSAY_BUDGET=full go test ./fidelity/diagnosis -run TestMeasured -timeout 2h`" + `; with ` +
+decision table in the code and from the measured runs in goldens/fidelity/diagnosis.json and
+engine.json. These are executed ` +
+	`again by
+` + "`ASSAY_BUDGET=full go test ./fidelity/diagnosis -run 'TestMeasured|TestEngine' -timeout 2h`" + `; with ` +
 	"`-tags exhaustive`" + ` those of budget standard as well.
 
 ## How it decides
@@ -31,25 +32,37 @@ decision table in the code and from the measured runs in goldens/fidelity/diagno
 1. A channel is one way in which answers go wrong. Each is asked for its symptom, in the order below; where it is ` +
 	`absent, nothing is
    concluded from that channel.
-2. The classes of a channel compete: one holds when every statement under it is answered with yes. A statement ` +
-	`without enough runs is
-   neither yes nor no. A class with no statement against it, and its first one answered with yes, stays as a rival.
-3. Where no class holds, those with nothing against them are "ambiguous: A or B"; where something is against each,` +
-	` those with least.
-4. What a class brings along by itself (a reused prefix that is unseen makes chats forget) is left out beside it; ` +
+2. What is lost of lone cold prompts, and when, is explained by models, not by thresholds: a window, a cut head or ` +
+	`tail, a band, a cliff,
+   boundaries of chunks, a residue of the length, a slope with distance, a selection by likeness, coarse values, ` +
+	`drift with what was served,
+   every n-th request. Each gives the chance of the very answers, with its parameters and shares integrated out on a ` +
+	`grid, and so does a
+   sound server (one share everywhere, or a smooth decline). A fault must explain them 20,000 times better than any ` +
+	`sound server, and a
+   class stands alone where it does so 1,000 times better than the next.
+3. Elsewhere the classes of a channel compete by statements: one holds when every statement under it is answered ` +
+	`with yes. A statement
+   without enough runs is neither yes nor no. A class with no statement against it, and its first one answered with ` +
+	`yes, stays as a rival.
+4. Where no class holds, those with nothing against them are "ambiguous: A or B", likeliest first; more than three ` +
+	`rivals are "not narrowed
+   down". Where something is against each, those with least stay.
+5. What a class brings along by itself (a reused prefix that is unseen makes chats forget) is left out beside it; ` +
 	`what is proven by counts
    of tokens or by content is not, so that two faults are both named.
-5. A contrast is Fisher's exact test, one-sided, at 1e-4: eight runs all right beside eight all wrong have 7.8e-5 ` +
+6. A contrast is Fisher's exact test, one-sided, at 1e-4: eight runs all right beside eight all wrong have 7.8e-5 ` +
 	`and are the least that
    names a cause. Classes of answers that no sound server gives are tested against luck (a random code of five ` +
 	`digits is near another in
    1.1 % of cases) by the binomial law.
-6. A class is what is seen from outside. No component of an engine is named: one flag is, whose flip confirms or clears.
+7. A class is what is seen from outside. No component of an engine is named: one flag is, whose flip confirms or clears.
 
-Grades: *firm* is that threshold or a count of tokens, with no rival left; *likely* has rivals or an unsettled ` +
-	`statement; *weak* fits no
-class in full. Probes without a measured answer are listed as unmeasured, and a run without short and long ` +
-	`answers is unmeasured as a whole.
+Grades: *firm* is such odds or such a contrast, or a count of tokens, with no rival left; *likely* has rivals or an ` +
+	`unsettled statement;
+*weak* fits no class in full. Probes without a measured answer are listed as unmeasured, and a run without short and ` +
+	`long answers is
+unmeasured as a whole. Wrong answers that are no sound server's and fit no class are "unexplained losses".
 
 ## The decision table
 
@@ -104,9 +117,10 @@ func render(t *testing.T) string {
 		fmt.Fprintf(&b, "| all kinds | %d | %d | %d | %d | |\n", runs, detected, first, two)
 		b.WriteString(controlsAndPairs(all[budget]))
 	}
-	b.WriteString("\nBudgets smoke and standard have seeds 1 to 20, on which the table was last changed. The kinds of " +
-		"budget full have seeds 21 to 40, which no version of it had seen.\n\nbenign-noise and thinking-budget are no " +
+	b.WriteString("\nThe judge was last changed on the seeds of budgets smoke and standard. benign-noise and " +
+		"thinking-budget are no " +
 		"faults: there \"detected\" and \"first\" mean called clean, the latter with its note.\n")
+	b.WriteString(engineSection(t))
 	return b.String()
 }
 

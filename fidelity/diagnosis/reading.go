@@ -3,7 +3,6 @@ package diagnosis
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -254,17 +253,4 @@ func signs(rs []rune) int {
 		}
 	}
 	return n
-}
-
-// tag is a token of the chat template that no answer should show.
-var tag = regexp.MustCompile(`<\|[a-z_ ]+\|>|</?(think|tool_call|s)>`)
-
-// tagged counts the examples that show such a tag, and all of them.
-func (g group) tagged() (n, of int) {
-	for _, s := range g.shows {
-		if tag.MatchString(s) {
-			n++
-		}
-	}
-	return n, len(g.shows)
 }

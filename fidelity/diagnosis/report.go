@@ -118,6 +118,8 @@ func (r Report) Line() string {
 		case f.Note:
 		case len(f.Rivals) == 0:
 			parts = append(parts, f.Class)
+		case len(f.Rivals) > 3:
+			parts = append(parts, fmt.Sprintf("not narrowed down: %s or %d others", f.Class, len(f.Rivals)))
 		default:
 			parts = append(parts, strings.Join(append([]string{f.Class}, f.Rivals...), " or "))
 		}

@@ -23,6 +23,7 @@ type rule struct {
 	// beside are the rivals of a certain rule that its clauses cannot tell from it.
 	beside []string
 	note   bool
+	model  string // whose likelihood ranks it; empty: its class's
 	// alone: it can stand beside another class of its channel that holds. Else only the first that holds is named.
 	alone bool
 	// drowns: it covers what is certain as well.
@@ -37,13 +38,16 @@ type channel struct {
 	says    string // the symptom in words
 	reads   []string
 	symptom func(r *reading) answer
-	rules   []rule
+	// prefer ranks rules that are open by how well they explain the answers; nil ranks by their clauses alone.
+	prefer func(r *reading, u rule) float64
+	rules  []rule
 }
 
 // table is the decision table in the order of decision: what is certain and cheap first.
 func table() []channel {
 	return []channel{
-		sessionsChannel(), alwaysChannel(), ageChannel(), templateChannel(), streamChannel(), samplingChannel(), farChannel(),
+		sessionsChannel(), alwaysChannel(), shareChannel(), ageChannel(), contentChannel(), templateChannel(),
+		streamChannel(), samplingChannel(), farChannel(),
 		warmChannel(), forkChannel(), turnsChannel(),
 		decodeChannel(), toolsChannel(), longChannel(), ladderChannel(), evictChannel(), abortChannel(), budgetChannel(),
 	}
@@ -54,7 +58,7 @@ func everythingBut(name string) []string {
 	var out []string
 	for _, c := range []string{
 		"sessions", "always", "stream", "sampling", "far", "warm", "fork", "turns", "decode", "tools", "long", "ladder",
-		"evict", "aborts", "age", "budget",
+		"evict", "aborts", "age", "budget", "content", "share",
 	} {
 		if c != name {
 			out = append(out, c)

@@ -55,6 +55,7 @@ func anyClients(n float64) bool { return n > 1 }
 func (r *reading) alone() group {
 	g := r.ladder("alone", func(n float64) bool { return n == 1 }, "short")
 	r.calm().into(&g)
+	r.lone().into(&g)
 	return g
 }
 
@@ -167,13 +168,31 @@ func ladderChannel() channel {
 			return is((g.share("junk", "empty") >= 0.5) == want, "%s", g.with())
 		}}
 	}
+	// broken off: the answers of others end theirs.
+	early := func(r *reading) answer {
+		wrong := r.answered(func(a evidence.Answer) bool {
+			return inCompany(a) && !a.Right && !strings.HasSuffix(a.Arm, "-long")
+		})
+		n := counts(wrong, func(a evidence.Answer) bool { return a.Early && !a.Tag })
+		return is(n >= 4 && 2*n >= len(wrong), "%d of %d wrong answers in company break off within the code", n, len(wrong))
+	}
+	// mixed: two are enough, and neither length nor number decides.
+	mixed := func(r *reading) answer {
+		two := r.ladder("two clients", func(n float64) bool { return n == 2 }, "short")
+		a := worse(r.alone(), two)
+		if a.state == yes && skew(r).state == yes {
+			a.state = no
+		}
+		return a
+	}
 	noForeign := clause{"no codes of others turn up", func(r *reading) answer { return foreign(r).not() }}
-	tags := clause{"wrong answers in company end in a turn or tool tag", func(r *reading) answer {
-		n, of := r.ladder("", anyClients, "short").tagged()
-		if of < 3 {
+	tags := clause{"wrong answers in company show a turn or tool tag", func(r *reading) answer {
+		wrong := r.answered(func(a evidence.Answer) bool { return inCompany(a) && !a.Right })
+		n := counts(wrong, func(a evidence.Answer) bool { return a.Tag })
+		if len(wrong) < 3 {
 			return answer{line: "too few wrong answers in company", p: 1}
 		}
-		return is(3*n >= of, "%d of %d examples show a tag", n, of)
+		return is(3*n >= len(wrong), "%d of %d wrong answers in company show a tag", n, len(wrong))
 	}}
 	noTags := tags.negated("they show no turn or tool tags")
 	noScript := clause{"long answers alone hold no other script", func(r *reading) answer {
@@ -235,6 +254,23 @@ func ladderChannel() channel {
 					LlamaCpp: "--no-cont-batching",
 				},
 				covers: []string{"aborts"},
+			},
+			{
+				class: "early-finisher", says: "answers end when others beside them do", certain: true, when: []clause{
+					{"wrong answers in company break off within the code", early},
+				},
+				splitter: "answers of equal length: clean",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "--no-cont-batching"},
+				covers:   []string{"aborts", "warm"},
+			},
+			{
+				class: "slot-mix-up", says: "beside one other request answers are wrong, whatever the lengths: what one request " +
+					"leaves in a slot is used by the next", when: []clause{
+					{"two clients are enough, and equal lengths are no better", mixed}, noForeign, noTags,
+				},
+				splitter: "one request alone: right; another size of the batch: the share stays",
+				next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "--no-cont-batching"},
+				covers:   []string{"aborts", "warm"},
 			},
 			{
 				class: "early-finisher", says: "in a band of concurrency short answers are spoiled beside longer ones",

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
@@ -14,6 +15,9 @@ func alwaysChannel() channel {
 		g := sane(r)
 		if g.runs < 4 {
 			return answer{line: g.with(), p: 1}
+		}
+		if facts := r.lone(); facts.runs >= 16 && facts.rate() > 0.6 {
+			return is(false, "%s; %s", g.with(), facts.String())
 		}
 		return is(g.rate() <= 0.5, "%s", g.with())
 	}
@@ -38,6 +42,35 @@ func alwaysChannel() channel {
 					SGLang:   "--disable-cuda-graph, then another --quantization or --attention-backend",
 					VLLM:     "--enforce-eager, then another --quantization",
 					LlamaCpp: "-ngl 0",
+				},
+				covers: everythingBut("always"), drowns: true,
+			},
+			{
+				class: "generation-prompt", says: "the model's own turn is not begun: it ends at once, or goes on as the user",
+				reads: []string{evidence.Accounting},
+				when: []clause{
+					{"the model's own turn begins with no tokens", func(r *reading) answer {
+						return r.number(evidence.Accounting, "answer-head", below(1), "the model's own turn begins with %.0f tokens")
+					}},
+					{"answers end by themselves, empty or after some words", func(r *reading) answer {
+						short, all := 0, 0
+						for _, a := range r.Answers {
+							if a.Probe != evidence.Sanity || a.Right || !a.Measured || !strings.HasPrefix(a.Arm, "q") {
+								continue
+							}
+							all++
+							if a.Finish == "stop" && a.Completion >= 0 && a.Completion <= 12 && a.Class != "junk" {
+								short++
+							}
+						}
+						return is(all >= 3 && short == all, "%d of %d wrong answers end by themselves within 12 tokens", short, all)
+					}},
+				},
+				splitter: "add_generation_prompt true in the request; the prompt as the server renders it",
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template, add_generation_prompt true",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
 				},
 				covers: everythingBut("always"), drowns: true,
 			},
@@ -69,7 +102,9 @@ func streamChannel() channel {
 		}
 		repl, _ := r.Number(evidence.Parity, "replacement-characters")
 		noise, _ := r.Number(evidence.SelfNoise, "distinct-texts")
-		a := is(d >= 2 && s.right == 0 && w.right == w.runs || repl >= 1 && w.right == w.runs && s.right < s.runs,
+		// None is like the whole, of a server that repeats itself.
+		apart := d >= 3 && int(d) == s.runs && noise == 1 && w.right == w.runs
+		a := is(d >= 2 && s.right == 0 && w.right == w.runs || repl >= 1 && w.right == w.runs && s.right < s.runs || apart,
 			"%s; %s; %.0f pairs differ, %.0f with replacement characters", w.String(), s.with(), d, repl)
 		if a.state == no && noise > 1 {
 			a.line += "; the server differs from itself as well"
@@ -80,8 +115,10 @@ func streamChannel() channel {
 		name: "stream", says: "streamed text is not the whole answer's", reads: []string{evidence.Parity}, symptom: differ,
 		rules: []rule{{
 			class: "stream-layer", says: "deltas are lost or characters are split in the stream; the whole answer is right",
-			certain:  true,
-			when:     []clause{{"streamed copies are wrong, whole ones right", differ}},
+			certain: true,
+			when: []clause{
+				{"streamed copies are wrong and whole ones right, or all streams differ from the whole answers", differ},
+			},
 			splitter: "the same request without a stream: right",
 			next: Flag{
 				SGLang:   "--stream-interval 1",
@@ -101,7 +138,7 @@ func samplingChannel() channel {
 		if !ok || of < 4 {
 			return answer{line: "temperature 1 was not asked often enough", p: 1}
 		}
-		if v, _ := r.Number(evidence.Sampling, "thoughts-default"); v > shortCap {
+		if v, _ := r.Number(evidence.Sampling, "thoughts-default"); v > shortCap/2 {
 			return answer{line: "the texts at temperature 1 were all thoughts", p: 1}
 		}
 		return is(n == 1, "%.0f different texts of %.0f at temperature 1", n, of)
@@ -112,6 +149,9 @@ func samplingChannel() channel {
 		of, _ := r.Number(evidence.Sampling, "asked")
 		if !ok || !ok1 || of < 4 {
 			return answer{line: "omitted fields were not asked often enough", p: 1}
+		}
+		if v, _ := r.Number(evidence.Sampling, "thoughts-default"); v > shortCap/2 {
+			return answer{line: "the texts with the fields left out were all thoughts", p: 1}
 		}
 		return is(n == 1 && one >= of/2, "%.0f different texts of %.0f with the fields left out, %.0f at temperature 1", n,
 			of, one)
@@ -184,6 +224,9 @@ func decodeChannel() channel {
 		return worse(one, r.arms("a code behind many words", evidence.FirstToken, "late"))
 	}
 	rescored := func(r *reading) answer {
+		if found := r.Words[evidence.Logprobs+"/finding"]; found != "" {
+			return answer{line: found, p: 1}
+		}
 		return r.number(evidence.Logprobs, "prefill-decode-difference", atLeast(rescoreNats),
 			"decoded tokens scored again as a prompt differ by up to %.3g nats")
 	}
@@ -215,8 +258,8 @@ func decodeChannel() channel {
 			},
 			splitter: "answers of one word are right here, lost where far text is",
 			next: Flag{
-				SGLang:   "one server without --disaggregation-mode",
-				VLLM:     "without --kv-transfer-config",
+				SGLang:   "one server without --disaggregation-mode, then --sampling-backend pytorch",
+				VLLM:     "without --kv-transfer-config, then VLLM_USE_FLASHINFER_SAMPLER=0",
 				LlamaCpp: "-fa off",
 			},
 			covers: []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns", "far"},
@@ -232,7 +275,21 @@ const rescoreNats = 0.5
 func toolsChannel() channel {
 	whole := func(r *reading) group { return r.arms("whole calls", evidence.Tools, "copy-whole") }
 	stream := func(r *reading) group { return r.arms("streamed calls", evidence.Tools, "copy-stream", "parallel") }
+	// Calls come and what they hold is broken, while a copy of like text as an answer and plain arguments are right.
+	damaged := func(r *reading) answer {
+		w, plain := whole(r), r.arms("plain arguments", evidence.Tools, "parallel")
+		text := r.arms("copies of such text as an answer", evidence.Parity, "whole")
+		broken, _ := r.Number(evidence.Tools, "schema-errors")
+		came, _ := r.Number(evidence.Tools, "rate")
+		calls := came * float64(r.all("", evidence.Tools, func(a evidence.Arm) bool { return a.Name != "cut" }).runs)
+		return is(w.runs >= 4 && w.rate() <= 0.25 && came >= 0.8 && text.runs >= 2 && text.rate() >= 0.75 &&
+			w.share("near-miss") >= 0.8 && (plain.runs >= 2 && plain.rate() >= 0.75 || calls >= 8 && broken >= 0.9*calls),
+			"%s; %s; %s; arguments of %.0f calls do not fit the schema", w.with(), plain.String(), text.String(), broken)
+	}
 	parser := func(r *reading) answer {
+		if a := damaged(r); a.state == yes {
+			return a
+		}
 		if a := worse(whole(r), stream(r)); a.state == yes {
 			return a
 		}
@@ -312,6 +369,10 @@ func toolsChannel() channel {
 						return mostly(r.arms("a turn with empty content", evidence.Turns, "empty-content"), 0.8)
 					}},
 					{"answers in company are cut as well", func(r *reading) answer { return r.company() }},
+					{"tags are shown", func(r *reading) answer {
+						n := counts(r.answered(isWrong), func(a evidence.Answer) bool { return a.Tag })
+						return is(n >= 2, "%d wrong answers show a tag", n)
+					}},
 				},
 				splitter: "tools alone and company without tools: both are hurt here",
 				next: Flag{

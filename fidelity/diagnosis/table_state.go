@@ -2,7 +2,6 @@ package diagnosis
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/assay-suite/assay/fidelity/evidence"
 )
@@ -59,11 +58,10 @@ func warmChannel() channel {
 			g := r.warm()
 			g.what = "warm"
 			e := r.arms("", evidence.Warm, "extended")
-			if g.wrong() == 0 {
-				g = e
-			}
-			if g.wrong() == 0 {
-				g = r.forked()
+			for _, other := range []group{e, r.forked(), r.arms("", evidence.Warm, "warm-long"), r.hits()} {
+				if g.wrong() == 0 {
+					g = other
+				}
 			}
 			if g.wrong() == 0 {
 				return answer{line: g.with(), p: 1}
@@ -87,6 +85,53 @@ func warmChannel() channel {
 		}
 		return is(false, "%.0f answers are those of an earlier request; %s", n, g.with())
 	}}
+	// met asks whether requests that come while their prefix is computed are wrong, where those that come later are right.
+	met := func(r *reading) answer {
+		g := r.arms("at one moment with others behind the same new prefix", evidence.Fork, "meet")
+		good := r.loneLong()
+		later := r.arms("", evidence.Warm, "warm-long", "warm1", "warm2", "warm3")
+		a := worse(good, g)
+		if a.state == yes && (g.count("too-long") > 0 || later.runs < 4 || later.rate() < 0.9 || r.company().state == yes) {
+			a.state = no
+		}
+		return a
+	}
+	// turning asks whether one request, sent again and again, is answered rightly and wrongly by turns.
+	turning := func(r *reading) answer {
+		changes, wrong := 0, 0
+		var same []evidence.Answer
+		for _, a := range r.Answers {
+			if a.Probe == evidence.SelfNoise && a.Arm == "facts" && a.Measured {
+				same = append(same, a)
+			}
+		}
+		for i, a := range same {
+			if isWrong(a) {
+				wrong++
+			}
+			if i > 0 && a.Right != same[i-1].Right {
+				changes++
+			}
+		}
+		good := r.lone()
+		a := worse(good, r.arms("one request again and again", evidence.SelfNoise, "facts"))
+		if a.state == yes && (changes < 2 || good.rate() < 0.95) {
+			a.state = no
+		}
+		return a
+	}
+	// long asks whether long reused prompts are wrong where short ones are right.
+	long := func(r *reading) answer {
+		return worse(r.loneLong(), r.arms("long prompts again, with a proven hit", evidence.Warm, "warm-long"))
+	}
+	longOnly := func(r *reading) answer {
+		a := long(r)
+		g := r.arms("", evidence.Warm, "warm-long")
+		if a.state == yes && g.rate() > 0.25 {
+			a.state = no
+		}
+		return a
+	}
 	return channel{
 		name: "warm", says: "a reused prefix changes right answers into wrong ones", reads: []string{
 			evidence.Warm, evidence.Fork,
@@ -96,6 +141,14 @@ func warmChannel() channel {
 				if a := beyondLuck(r.forked(), "other-needle"); a.state == yes {
 					return a
 				}
+			}
+			for _, f := range []func(*reading) answer{long, met, turning} {
+				if a := f(r); a.state == yes {
+					return a
+				}
+			}
+			if a := worse(r.lone(), r.hits()); a.state == yes {
+				return a
 			}
 			if a := worse(r.cold(), r.warm()); a.state == yes {
 				return a
@@ -128,6 +181,29 @@ func warmChannel() channel {
 				covers: []string{"fork", "turns"},
 			},
 			{
+				class: "bad-replica", says: "one request, sent again, is answered rightly and wrongly by turns", when: []clause{
+					{"of equal requests some are right and some wrong, more than once each, and other facts are right", turning},
+				},
+				splitter: "each replica's own address",
+				next: Flag{
+					SGLang:   "--dp-size 1, or one worker behind the router directly (routed_dp_rank)",
+					VLLM:     "-dp 1, or one replica directly (X-data-parallel-rank)",
+					LlamaCpp: "ask one server directly, without the proxy",
+				},
+			},
+			{
+				class: "unfinished-prefix", says: "a prefix is reused while it is still being computed", when: []clause{
+					{"requests at one moment behind a new prefix are wrong, and later ones right", met},
+				},
+				splitter: "the same requests one after the other: right",
+				next: Flag{
+					SGLang:   "--disable-radix-cache",
+					VLLM:     "--no-enable-prefix-caching",
+					LlamaCpp: "-np 1",
+				},
+				covers: []string{"fork", "turns", "ladder", "ladder-shared"},
+			},
+			{
 				class: "poisoned-prefix", says: "some prefixes go bad when first reused and stay bad; others are fine",
 				when: []clause{
 					{"a bad prefix is bad each time", func(r *reading) answer {
@@ -154,7 +230,14 @@ func warmChannel() channel {
 			},
 			{
 				class: "warm-junk", says: "every reused prompt gives junk, template tokens or nothing", when: []clause{
-					junky("the wrong answers are junk or empty", true), everyPrefix("every reused prefix is bad", true),
+					junky("the wrong answers are junk or empty", true), {
+						"every reused prefix is bad, or every long one", func(r *reading) answer {
+							if a := longOnly(r); a.state == yes {
+								return a
+							}
+							return everyPrefix("", true).ask(r)
+						},
+					},
 				},
 				splitter: "an extended prompt that reuses the same prefix, and one more token to prefill",
 				next: Flag{
@@ -166,7 +249,15 @@ func warmChannel() channel {
 			},
 			{
 				class: "warm-forgets", says: "the reused part of a prompt is not seen", when: []clause{
-					junky("the wrong answers are readable", false), everyPrefix("every reused prefix is bad", true),
+					junky("the wrong answers are readable", false),
+					{
+						"every reused prefix is bad, or every long one", func(r *reading) answer {
+							if a := longOnly(r); a.state == yes {
+								return a
+							}
+							return everyPrefix("", true).ask(r)
+						},
+					},
 					simple("no earlier answer comes back", func(r *reading) answer { return replays.ask(r).not() }),
 				},
 				splitter: "the first character changed: right again",
@@ -204,164 +295,6 @@ func forkChannel() channel {
 				VLLM:     "--no-enable-prefix-caching",
 				LlamaCpp: "cache_prompt false in the request",
 			},
-		}},
-	}
-}
-
-// evictChannel is what comes back from a lower tier of the cache.
-func evictChannel() channel {
-	back := func(r *reading) answer {
-		first := r.arms("before the flood, and short ones alone", evidence.Evict, "first")
-		again := r.arms("after the flood", evidence.Evict, "returned", "again")
-		r.calm().into(&first)
-		r.cold().into(&first)
-		a := worse(first, again)
-		if w := r.warm(); w.runs > 0 && w.rate() < 0.9 {
-			a.state = no
-			a.line = w.with() + ": reuse is wrong without a flood"
-		}
-		return a
-	}
-	return channel{
-		name: "evict", says: "a prompt that was evicted comes back wrong", reads: []string{evidence.Evict}, symptom: back,
-		rules: []rule{{
-			class: "tier-restore", says: "an evicted prefix is restored wrongly, and stays so", when: []clause{
-				{"wrong on return", back},
-				{"a plain repeat is right", func(r *reading) answer { return mostly(r.warm(), 0.9) }},
-			},
-			splitter: "a plain repeat is right, evict and return is wrong",
-			next: Flag{
-				SGLang:   "without --enable-hierarchical-cache",
-				VLLM:     "without --kv-offloading-size and --kv-transfer-config",
-				LlamaCpp: "--cache-ram 0",
-			},
-		}},
-	}
-}
-
-// abortChannel is damage by streams that were left.
-func abortChannel() channel {
-	hurt := func(r *reading) answer {
-		return worse(r.arms("before any stream was left", evidence.Aborts, "before"),
-			r.arms("beside and after left streams", evidence.Aborts, "during", "after"))
-	}
-	pooled := func(r *reading) answer {
-		good := r.arms("before any stream was left, and short ones alone", evidence.Aborts, "before")
-		r.calm().into(&good)
-		if a := hurt(r); a.state == yes {
-			return a
-		}
-		a := worse(good, r.arms("beside and after left streams", evidence.Aborts, "during", "after"))
-		if before := r.arms("", evidence.Aborts, "before"); before.runs > 0 && before.rate() < 0.9 {
-			a.state = no
-		}
-		return a
-	}
-	return channel{
-		name: "aborts", says: "requests beside or after a left stream go wrong", reads: []string{evidence.Aborts},
-		symptom: pooled,
-		rules: []rule{{
-			class: "abort-damage", says: "a stream that its client left damages others", when: []clause{
-				{"wrong beside or after a left stream, right before", pooled},
-			},
-			splitter: "the same requests with no stream left are right",
-			next:     Flag{SGLang: "--disable-overlap-schedule", VLLM: "--no-async-scheduling", LlamaCpp: "-np 1"},
-		}},
-	}
-}
-
-// ageChannel is a server that gets worse with what it has served.
-func ageChannel() channel {
-	drift := func(r *reading) answer {
-		early := r.arms("the first requests of the run", evidence.Sanity, "q0", "q1", "q2", "q3", "q4")
-		r.take(&early, evidence.SelfNoise, "facts")
-		r.take(&early, evidence.Parity, "whole")
-		late := r.all("the same kind of short questions, late", evidence.Soak, nil)
-		if a := worse(early, late); a.state == yes {
-			return a
-		}
-		// Facts alone tell more: some wrong answers leave simple questions right.
-		a := worse(r.arms("one fact again and again, at first", evidence.SelfNoise, "facts"), r.calm())
-		if a.state == yes && late.runs > 0 && late.rate() < 0.95 {
-			a.line += "; " + late.String()
-			return a
-		}
-		return worse(early, late)
-	}
-	return channel{
-		name: "age", says: "short questions that were right at first go wrong later", reads: []string{
-			evidence.Soak, evidence.Sanity,
-		}, symptom: drift,
-		rules: []rule{{
-			class: "drift", says: "the more is served, the more is wrong", when: []clause{
-				{"right at first, wrong late, alone", drift},
-			},
-			splitter: "a restart: right again",
-			next: Flag{
-				SGLang:   "restart, then --disable-radix-cache",
-				VLLM:     "restart, then --no-enable-prefix-caching",
-				LlamaCpp: "restart, then -np 1",
-			},
-			covers: []string{
-				"far", "warm", "fork", "turns", "ladder", "ladder-shared", "tools", "decode", "aborts", "evict", "sessions", "long",
-				"sampling",
-			},
-		}},
-	}
-}
-
-// sessionsChannel is replicas that differ.
-func sessionsChannel() channel {
-	split := func(r *reading) answer {
-		right, runs, sessions, good, bad, extreme, each := 0, 0, 0, 0, 0, 0, 0
-		for _, a := range r.Of(evidence.Sessions) {
-			if a.Runs < 3 {
-				continue
-			}
-			sessions++
-			runs += a.Runs
-			right += a.Right
-			each = a.Runs
-			switch a.Right {
-			case a.Runs:
-				good++
-				extreme++
-			case 0:
-				bad++
-				extreme++
-			}
-		}
-		a := answer{
-			line: fmt.Sprintf("%d connections: %d always right, %d never, %d mixed", sessions, good, bad, sessions-good-bad),
-			runs: runs,
-			arms: sessions,
-			p:    1,
-		}
-		if sessions < 6 {
-			return a
-		}
-		// One server with the same share of right answers for all would give that many one-sided connections by chance.
-		q := float64(right) / float64(runs)
-		a.p = binomialTail(extreme, sessions, math.Pow(q, float64(each))+math.Pow(1-q, float64(each)))
-		a.state = no
-		if good > 0 && bad > 0 && a.p <= alpha {
-			a.state = yes
-		}
-		return a
-	}
-	return channel{
-		name: "sessions", says: "some connections are always right and others never", reads: []string{evidence.Sessions},
-		symptom: split,
-		rules: []rule{{
-			class: "bad-replica", says: "one of several replicas is broken; a connection stays with its replica", certain: true,
-			when:     []clause{{"connections fall into two groups", split}},
-			splitter: "each replica's own address",
-			next: Flag{
-				SGLang:   "ask one worker behind the router directly (routed_dp_rank)",
-				VLLM:     "ask one replica directly (X-data-parallel-rank)",
-				LlamaCpp: "ask one server directly, without the proxy",
-			},
-			covers: everythingBut("sessions"), drowns: true,
 		}},
 	}
 }

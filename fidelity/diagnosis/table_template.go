@@ -38,21 +38,77 @@ func anyOf(fs ...func(r *reading) answer) func(r *reading) answer {
 
 // templateChannel is what the chat template does to a request, by counts of tokens.
 func templateChannel() channel {
-	message := anyOf(dropped("developer"), dropped("late-system"), dropped("tools"), dropped("system"))
-	thoughts := anyOf(dropped("reasoning-content"), dropped("reasoning"))
+	sliced := func(r *reading) answer {
+		at, _ := r.Number(evidence.Flat, "chat-share-at")
+		return r.number(evidence.Flat, "chat-share", below(0.75),
+			fmt.Sprintf("a chat of %.0f turns takes %%.2f of the tokens of the same facts in one message", at))
+	}
+	result := func(r *reading) answer {
+		a := dropped("tool-result")(r)
+		if t := dropped("tools")(r); a.state == yes && t.state != no {
+			a.state = no // a template without tools
+		}
+		return a
+	}
+	message := anyOf(dropped("developer"), dropped("late-system"), dropped("system"), result)
+	history := anyOf(dropped("first-user"), sliced)
+	// Thoughts that cost nothing under either name are dropped on purpose: R1's and Qwen3's templates do, and those of
+	// models that do not reason. A tag without its text, or one name that is known beside one that is not, is no design.
+	kept := func(r *reading, name string) (cost, text float64, ok bool) {
+		text, _ = r.Number(evidence.Accounting, "text")
+		cost, ok = r.Number(evidence.Accounting, name)
+		return cost, text, ok && text > 0
+	}
+	thoughts := func(r *reading) answer {
+		a, text, ok := kept(r, "reasoning-content")
+		b, _, ok2 := kept(r, "reasoning")
+		if !ok || !ok2 {
+			return answer{line: "thoughts of earlier turns were not counted", p: 1}
+		}
+		return is(min(a, b) < text/2 && max(a, b) >= 1,
+			"a text of %.0f tokens costs %.0f as reasoning_content and %.0f as reasoning", text, a, b)
+	}
+	byDesign := func(r *reading) answer {
+		a, text, ok := kept(r, "reasoning-content")
+		b, _, ok2 := kept(r, "reasoning")
+		return is(ok && ok2 && a < 1 && b < 1, "a text of %.0f tokens costs nothing as earlier thoughts", text)
+	}
+	noTools := func(r *reading) answer {
+		cost, ok := r.Number(evidence.Accounting, "tools")
+		return is(ok && cost < 1, "a tool costs %.0f tokens", cost)
+	}
 	bos := func(r *reading) answer {
 		raw, _ := r.Number(evidence.Accounting, "raw-tokenize")
+		if v, _ := r.Number(evidence.Accounting, "head-twice"); v == 1 {
+			return is(true, "the ids of a chat begin with one id twice")
+		}
 		return r.number(evidence.Accounting, "tokenize", func(v float64) bool { return (v == 1 || v == -1) && raw == 0 },
 			"the chat route counts %+.0f tokens beside its own tokenizer, the text route "+fmt.Sprintf("%+.0f", raw))
 	}
 	return channel{
 		name: "template", says: "prompt_tokens does not add up", reads: []string{evidence.Accounting},
-		symptom: anyOf(message, thoughts, bos),
+		symptom: anyOf(history, message, thoughts, bos, byDesign, noTools),
 		rules: []rule{
+			{
+				class: "message-dropped", says: "the template leaves earlier turns of a chat out", certain: true,
+				reads: []string{evidence.Flat},
+				when: []clause{
+					{"the first message costs no tokens, or a long chat fewer than its texts in one message", history},
+				},
+				splitter: "prompt_tokens of a chat as it grows",
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+				covers: []string{"message", "turns", "long"}, alone: true,
+			},
 			{
 				class: "message-dropped", says: "the template leaves a message or the tools out", certain: true, alone: true,
 				when: []clause{
-					{"the text of a developer, late system or tool message costs no tokens", message},
+					{
+						"the text of a system, developer or tool message costs no tokens", message,
+					},
 				},
 				splitter: "prompt_tokens with and without that message",
 				next: Flag{
@@ -63,9 +119,10 @@ func templateChannel() channel {
 				covers: []string{"message"},
 			},
 			{
-				class: "reasoning-lost", says: "thoughts of earlier turns are not in the prompt (some templates mean to drop them)",
+				class:   "reasoning-lost",
+				says:    "thoughts of earlier turns are not in the prompt, and tags or another name of them are",
 				certain: true, alone: true, when: []clause{
-					{"the same text costs no tokens as earlier thoughts", thoughts},
+					{"earlier thoughts leave an empty tag, or count under one name only", thoughts},
 				},
 				splitter: "the other field name of the thoughts, and the template's own rule for them",
 				next: Flag{
@@ -74,6 +131,33 @@ func templateChannel() channel {
 					LlamaCpp: "--reasoning-format deepseek",
 				},
 				covers: []string{"message"},
+			},
+			{
+				class:   "thoughts-dropped",
+				says:    "thoughts of earlier turns are not in the prompt, as some templates mean it: no fault",
+				certain: true, alone: true, note: true, when: []clause{
+					{"earlier thoughts cost no tokens under either name", byDesign},
+				},
+				splitter: "the template's own rule for earlier thoughts",
+				next: Flag{
+					SGLang:   "another --chat-template",
+					VLLM:     "another --chat-template",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+			},
+			{
+				class: "tools-ignored", says: "the template has no tools: those that are sent are not in the prompt; no fault " +
+					"unless the model's own template has them",
+				certain: true, alone: true, note: true, when: []clause{
+					{"a tool costs no tokens", noTools},
+				},
+				splitter: "the model's own chat template, whether it renders tools",
+				next: Flag{
+					SGLang:   "another --chat-template, and --tool-call-parser",
+					VLLM:     "another --chat-template, and --enable-auto-tool-choice",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+				covers: []string{"tools"},
 			},
 			{
 				class: "bos", says: "the chat route begins with one token too many or too few", certain: true, alone: true,

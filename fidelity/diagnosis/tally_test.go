@@ -20,18 +20,24 @@ func (s subject) id() string {
 	return fmt.Sprintf("%s/%s/%s/%d", family, s.budget, what, s.seed)
 }
 
+// firm marks a class that is named without a rival.
+const firm = "!"
+
 // said is a report as the golden keeps it: the verdict, the classes found, and in brackets the rivals and notes.
 func said(r diagnosis.Report) string {
 	var found, rivals, notes []string
 	for _, f := range r.Findings {
-		if f.Note {
+		switch {
+		case f.Note:
 			notes = append(notes, f.Class)
-		} else {
+		case f.Confidence.Grade == diagnosis.Firm:
+			found = append(found, f.Class+firm)
+		default:
 			found = append(found, f.Class)
 		}
 	}
 	for _, c := range r.Ranked() {
-		if !slices.Contains(found, c) {
+		if !slices.Contains(found, c) && !slices.Contains(found, c+firm) {
 			rivals = append(rivals, c)
 		}
 	}
@@ -49,7 +55,7 @@ func said(r diagnosis.Report) string {
 type outcome struct {
 	verdict       diagnosis.Verdict
 	found, ranked []string
-	notes         []string
+	notes, firm   []string
 }
 
 func reread(line string) outcome {
@@ -58,7 +64,14 @@ func reread(line string) outcome {
 	o.notes = strings.Fields(notes)
 	line, rivals, _ := strings.Cut(strings.TrimSuffix(line, ")"), " (or ")
 	words := strings.Fields(line)
-	o.verdict, o.found = diagnosis.Verdict(words[0]), words[1:]
+	o.verdict = diagnosis.Verdict(words[0])
+	for _, w := range words[1:] {
+		name, sure := strings.CutSuffix(w, firm)
+		o.found = append(o.found, name)
+		if sure {
+			o.firm = append(o.firm, name)
+		}
+	}
 	o.ranked = append(slices.Clone(o.found), strings.Fields(rivals)...)
 	return o
 }
