@@ -246,7 +246,7 @@ func chosen(all []spot, longest float64, cues cued) hypothesis {
 	for _, l := range steps(256, longest, math.Sqrt2) {
 		for _, e := range []float64{64, 128, 256, 512} {
 			in := func(x spot) bool { return x.tokens > l && x.fromEnd > e && !x.verbatim }
-			ll := split(all, in, partly, lostMix)
+			ll := split(all, in, missed, lostMix)
 			g.add(ll+cues.selection(), func() string {
 				return fmt.Sprintf("in prompts of more than %.0f tokens a selection is read", l)
 			})
