@@ -133,6 +133,26 @@ func Inflate(ctx context.Context, out, shape, format, layers, experts, mix, from
 	return nil
 }
 
+// Gguf writes nano-llama as a GGUF file for llama.cpp, into -out=FILE; also -kind=f32|f16|bf16 and -from=DIR.
+func Gguf(ctx context.Context, out, kind, from *string) error {
+	bin, err := compile(ctx, "gguf", "./cmd/gguf", "build")
+	if err != nil {
+		return err
+	}
+	var args []string
+	for name, v := range map[string]*string{"out": out, "type": kind, "from": from} {
+		if v != nil {
+			args = append(args, "-"+name+"="+*v)
+		}
+	}
+	code, err := exitCode(command(ctx, bin, args...))
+	if err != nil || code == 0 {
+		return err
+	}
+	os.Exit(code)
+	return nil
+}
+
 // Bench runs every benchmark once over, or those that -only=REGEXP names; with ASSAY_PYTHON, prefill against Hugging
 // Face transformers too (-only=AgainstTransformers).
 func Bench(ctx context.Context, only *string) error {

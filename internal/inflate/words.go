@@ -78,3 +78,13 @@ func addRuns(all map[string]bool, letters string, n int) {
 		runs = longer
 	}
 }
+
+// Words are the words that stand as ids of their own from nano.VocabSize on, "" where an id only fills up, and the id
+// whose embedding each of them has.
+func Words() (list []string, alias []int, err error) {
+	v, err := words()
+	return v.words, v.alias, err
+}
+
+// ChatTemplate is the chat format of the nano models in Jinja.
+func ChatTemplate() string { return template }
