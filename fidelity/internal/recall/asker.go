@@ -60,7 +60,8 @@ func (a *Asker) SharePrompts(others ...*Asker) {
 // numbers.
 func isNano(model string) bool {
 	slug := Slug(model)
-	return strings.HasPrefix(slug, "nano-v4") || strings.HasPrefix(slug, "nano-flash")
+	return strings.HasPrefix(slug, "nano-v4") || strings.HasPrefix(slug, "nano-flash") ||
+		strings.HasPrefix(slug, "nano-llama")
 }
 
 // Run asks every cell of a plan, as Ask does.
