@@ -49,6 +49,7 @@ var levels = map[string]int{
 	"report": 2, "server": 2,
 	"checkpoint": 3, "rules": 3,
 	"inflate": 4, "precision": 4,
+	"gguf": 5,
 }
 
 // Arrows returns the imports that break the table, sorted. The key is a package, the values what its non-test files
