@@ -68,9 +68,14 @@ func Kernels(ctx context.Context) error {
 	return job(ctx, "./kernels_test", "", "^TestCases$")
 }
 
-// Gpu judges the kernels of a device, a worker process started by ASSAY_CANDIDATE; without one it fails.
-func Gpu(ctx context.Context) error {
-	return job(ctx, "./kernels_test", "gpu", "^TestGpu")
+// Gpu judges the kernels of a device, a worker process started by ASSAY_CANDIDATE, and says what changed since the
+// worker's golden; -update records it. Without a worker it fails.
+func Gpu(ctx context.Context, update *bool) error {
+	var flags []string
+	if update != nil && *update {
+		flags = append(flags, "-update")
+	}
+	return job(ctx, "./kernels_test", "gpu", "^TestGpu", flags...)
 }
 
 // Test runs the offline proof: no network, no GPU, no Python.

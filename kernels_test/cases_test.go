@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,8 +36,12 @@ func TestCases(t *testing.T) {
 		return
 	}
 	if suite.Job(t) {
-		ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
-		defer stop()
+		ctx := suite.Interruptible(t.Context())
+		if err := engine(t, &o, hello); err != nil {
+			fmt.Fprintln(os.Stderr, "Error:", err)
+			suite.Verdict(suite.UsageError, "usage: "+firstLine(err))
+			return
+		}
 		if err := job.Watch(ctx, under, o, value("ASSAY_RESUME")); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
 			code := suite.ToolError

@@ -146,6 +146,9 @@ class _Numpy:
     def wait(self):
         pass
 
+    def timer(self):
+        return None  # nothing but the host's clock: no times of kernels
+
 
 class _Torch:
     """Operands and outputs as torch tensors of one device."""
@@ -158,7 +161,7 @@ class _Torch:
     def __init__(self, device):
         import torch
 
-        self.torch, self.device = torch, torch.device(device)
+        self.torch, self.device, self._timer = torch, torch.device(device), None
 
     def load(self, dtype, data):
         kind = getattr(self.torch, self.DTYPES.get(dtype, ""), None)
@@ -178,6 +181,15 @@ class _Torch:
         if self.device.type == "cuda":
             self.torch.cuda.synchronize(self.device)
 
+    def timer(self):
+        if self.device.type != "cuda":
+            return None
+        if self._timer is None:
+            from assay_time import Cuda
+
+            self._timer = Cuda(self.torch, self.device)
+        return self._timer
+
 
 class Call:
     """One call: op, case, mode ("eager" or "graph"), attrs, inputs and outputs by name with their dtypes (dtypes,
@@ -188,6 +200,7 @@ class Call:
         self.op, self.case, self.mode, self.attrs = line["op"], case, line.get("mode", "eager"), payload.get("attrs") or {}
         self.capture_with, self.batch_with = None, []
         self._backend, self._specs, self.write = backend, payload["outputs"], payload.get("write")
+        self.clock = None  # set where the call's kernel is to be timed
         self._stored = read_safetensors(payload["inputs"])
         self._views = dict(payload.get("views") or {})
         used = {v["storage"] for v in self._views.values()}
@@ -209,6 +222,11 @@ class Call:
             self.outputs[name] = self._backend.view(
                 self._backend.load(o["dtype"], _prefill(o)), 0, o["shape"], _contiguous(o["shape"])
             )
+
+    def launch(self, function, *args, **kwargs):
+        """function(*args, **kwargs), marked as the kernel: it alone is what times are taken of. It must give the same result
+        from the same arguments every time."""
+        return self.clock.run(function, args, kwargs) if self.clock else function(*args, **kwargs)
 
     def results(self):
         """name -> (dtype, shape, bytes) of the outputs."""
@@ -259,6 +277,7 @@ def _prefill(o):
 # --- the worker ---
 
 _OPS = {}
+CURRENT = None  # the case of the call that is answered
 
 
 def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("eager",), batch=False, torch=None, facets=None, contract=None, attrs=None, made_for=None, nan=None):
@@ -286,7 +305,8 @@ def op(name, dtypes=("F32",), phases=("prefill", "decode", "extend"), modes=("ea
 
 
 def _answer(line, ops, backends):
-    entry = ops.get(line["op"])
+    global CURRENT
+    CURRENT, entry = line["case"], ops.get(line["op"])
     if entry is None:
         raise Unsupported(f"operator {line['op']!r} is not in this worker")
     if line.get("mode", "eager") not in entry["hello"]["modes"]:
@@ -303,6 +323,10 @@ def _answer(line, ops, backends):
     call.batch_with = [Call(backend, line, others[case], case) for case in line.get("batch_with") or []]
     calls = [call, *call.batch_with]
     seconds, path, digests = [], None, []
+    if line.get("time") and backend.timer():
+        from assay_time import Clock
+
+        call.clock = Clock(backend.wait)
     for i in range(line.get("repeat", 1)):
         if i > 0:
             for c in calls + [c for c in [call.capture_with] if c]:
@@ -321,7 +345,20 @@ def _answer(line, ops, backends):
         digests.append(digest.hexdigest())
     for c, r in zip(calls, results):
         write_safetensors(c.write, r)
-    return {"ok": True, "seconds": min(seconds), "path": path or entry["function"].__name__, "digests": digests}
+    reply = {"ok": True, "seconds": min(seconds), "path": path or entry["function"].__name__, "digests": digests}
+    if call.clock:
+        reply["times"] = _times(call, lambda: entry["function"](**arguments), seconds[0], backend.timer(), line["time"])
+    return reply
+
+
+def _times(call, function, first, timer, repeats):
+    """Times of the kernels that the function marked with call.launch; of the whole function where it marked none."""
+    from assay_time import measure
+
+    clock, call.clock = call.clock, None
+    if not clock.launches:
+        return measure(timer, [function], first, repeats, marked=False)
+    return measure(timer, clock.launches, clock.first, repeats)
 
 
 def _reject(kind, error):

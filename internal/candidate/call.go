@@ -47,7 +47,7 @@ func (w *Worker) exchange(ctx context.Context, call Call, request callLine, raw 
 	if err != nil {
 		return Reply{}, err
 	}
-	reply := Reply{Seconds: said.Seconds, Path: said.Path, Digests: said.Digests}
+	reply := Reply{Seconds: said.Seconds, Path: said.Path, Digests: said.Digests, Times: said.Times}
 	if reply.Outputs, err = readOutputs(request.Write, call.Outputs); err != nil {
 		return Reply{}, err
 	}
@@ -80,7 +80,9 @@ func (w *Worker) request(dir string, call Call) (callLine, error) {
 	if err != nil {
 		return callLine{}, err
 	}
-	line := callLine{ID: w.next, Op: call.Op, Case: call.Case, Mode: mode(call), Repeat: max(call.Repeat, 1), payload: own}
+	line := callLine{
+		ID: w.next, Op: call.Op, Case: call.Case, Mode: mode(call), Repeat: max(call.Repeat, 1), Time: call.Time, payload: own,
+	}
 	for i, other := range call.companions() {
 		captured := call.CaptureWith != nil && i == 0
 		p, err := lay(other, fmt.Sprintf("%d-", i), !captured)

@@ -64,7 +64,7 @@ func serveCall(ctx context.Context, request callLine, run func(context.Context, 
 		}
 		return answer
 	}
-	answer.Seconds, answer.Path, answer.Digests = reply.Seconds, reply.Path, reply.Digests
+	answer.Seconds, answer.Path, answer.Digests, answer.Times = reply.Seconds, reply.Path, reply.Digests, reply.Times
 	return answer
 }
 
@@ -73,7 +73,7 @@ func computeCall(ctx context.Context, request callLine, run func(context.Context
 	if err != nil {
 		return Reply{}, err
 	}
-	c.Op, c.Case, c.Mode, c.Repeat = request.Op, request.Case, request.Mode, request.Repeat
+	c.Op, c.Case, c.Mode, c.Repeat, c.Time = request.Op, request.Case, request.Mode, request.Repeat, request.Time
 	if name := request.CaptureWith; name != "" {
 		first, err := readPayload(request.Cases[name])
 		if err != nil {

@@ -23,6 +23,7 @@ type Call struct {
 	Case    string             // ID of the case
 	Mode    string             // Eager or Graph; empty is Eager
 	Repeat  int                // runs of the same call, each with a digest; 0 is 1
+	Time    int                // timed repetitions of the kernel after the call; 0 for none
 	Attrs   map[string]any     // numbers, words and switches, in the operator's own names
 	Storage map[string]Storage // inputs as they lie in memory
 	Views   map[string]View    // operands inside of storages; a storage that no view names is an operand itself
@@ -63,6 +64,7 @@ type Reply struct {
 	Seconds float64              // of the launch, in the worker's own clock; 0 where it gave none
 	Path    string               // the kernel that ran, in the worker's own words
 	Digests []string
+	Times   *protocol.Times // where Call.Time asked for them and the worker measures
 }
 
 // greeting is the first line to a worker, helloLine its answer.
@@ -93,6 +95,7 @@ type callLine struct {
 	Case   string `json:"case"`
 	Mode   string `json:"mode"`
 	Repeat int    `json:"repeat"`
+	Time   int    `json:"time,omitempty"`
 	payload
 	CaptureWith string             `json:"capture_with,omitempty"`
 	BatchWith   []string           `json:"batch_with,omitempty"`
@@ -101,11 +104,12 @@ type callLine struct {
 
 // replyLine is the answer to a call.
 type replyLine struct {
-	ID      *int     `json:"id"`
-	OK      *bool    `json:"ok"`
-	Kind    string   `json:"kind"`
-	Message string   `json:"message"`
-	Seconds float64  `json:"seconds"`
-	Path    string   `json:"path"`
-	Digests []string `json:"digests"`
+	ID      *int            `json:"id"`
+	OK      *bool           `json:"ok"`
+	Kind    string          `json:"kind"`
+	Message string          `json:"message"`
+	Seconds float64         `json:"seconds"`
+	Path    string          `json:"path"`
+	Digests []string        `json:"digests"`
+	Times   *protocol.Times `json:"times,omitempty"`
 }

@@ -40,6 +40,11 @@ func Env() []Variable {
 		{"ASSAY_RESUME", "", "folder of a live, diagnose, weights or kernels run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
 		{"ASSAY_CONTRACT", "", "the arithmetic that kernels must meet (fp32, bf16, ...); unset: the sharpest they meet", nil},
+		{
+			"ASSAY_TIMES", "0", "1 takes the times of a device's kernels after judging them, only takes nothing but times",
+			oneOf("0", "1", "only"),
+		},
+		{"ASSAY_TAPES", "", "folder to write a tape of a device's answers to, for replaying without the device", nil},
 		{"ASSAY_SHRINK", "0", "1 shrinks failing kernel cases to a smallest one", oneOf("0", "1")},
 		{
 			"ASSAY_HAYSTACK", "the shipped Opticks", "what to hide needles in: a text file, or opticks, tom-sawyer, " +

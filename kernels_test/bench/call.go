@@ -41,6 +41,7 @@ type Call struct {
 	Phase   string // prefill, decode, extend; empty where the operator has none
 	Mode    string // candidate.Eager or Graph; empty is eager
 	Repeat  int    // runs from the same memory, each with a digest; 0 is 1
+	Time    int    // timed repetitions after the call, for candidates that measure kernels; 0 for none
 	Attrs   Attrs
 	Storage map[string]Storage // inputs as they lie in memory
 	Views   map[string]View    // operands, contiguous ones too; what no view reaches may not be read
@@ -70,6 +71,7 @@ type Reply struct {
 	Path    string               // the kernel that ran, in the candidate's own words
 	Digests []string             // one for each repeat, equal where the bits are
 	Batch   []map[string]Storage // outputs of Call.BatchWith
+	Times   *protocol.Times      // where Call.Time asked for them and the candidate measures
 }
 
 // Hello is what a candidate says about itself.

@@ -27,7 +27,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, c Candidate) error 
 			}
 			return candidate.Reply{}, err
 		}
-		reply := candidate.Reply{Seconds: r.Seconds, Path: r.Path, Digests: r.Digests}
+		reply := candidate.Reply{Seconds: r.Seconds, Path: r.Path, Digests: r.Digests, Times: r.Times}
 		if reply.Outputs, err = storages(call, r.Outputs); err != nil {
 			return reply, err
 		}

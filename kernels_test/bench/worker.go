@@ -46,7 +46,9 @@ func (c *Worker) Run(ctx context.Context, call Call) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	}
-	reply := Reply{Outputs: map[string]Storage{}, Seconds: said.Seconds, Path: said.Path, Digests: said.Digests}
+	reply := Reply{
+		Outputs: map[string]Storage{}, Seconds: said.Seconds, Path: said.Path, Digests: said.Digests, Times: said.Times,
+	}
 	for name, s := range said.Outputs {
 		data, err := decode(s.DType, s.Data)
 		if err != nil {
@@ -71,7 +73,7 @@ func (c *Worker) Run(ctx context.Context, call Call) (Reply, error) {
 // toWire is the call as bytes. The phase travels as an attribute, where a worker finds it with the others.
 func toWire(call Call) (candidate.Call, error) {
 	wire := candidate.Call{
-		Op: call.Op, Case: call.Case, Mode: call.Mode, Repeat: call.Repeat, Attrs: map[string]any{},
+		Op: call.Op, Case: call.Case, Mode: call.Mode, Repeat: call.Repeat, Time: call.Time, Attrs: map[string]any{},
 		Storage: map[string]candidate.Storage{}, Views: map[string]candidate.View{}, Outputs: map[string]candidate.Output{},
 	}
 	maps.Copy(wire.Attrs, call.Attrs)
@@ -111,7 +113,7 @@ func toWire(call Call) (candidate.Call, error) {
 // fromWire is a request as a call: the worker's side.
 func fromWire(w candidate.Call) (Call, error) {
 	c := Call{
-		Op: w.Op, Case: w.Case, Mode: w.Mode, Repeat: w.Repeat, Attrs: Attrs{},
+		Op: w.Op, Case: w.Case, Mode: w.Mode, Repeat: w.Repeat, Time: w.Time, Attrs: Attrs{},
 		Storage: map[string]Storage{}, Views: map[string]View{}, Outputs: map[string]Output{},
 	}
 	for name, v := range w.Attrs {

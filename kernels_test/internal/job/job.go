@@ -14,6 +14,7 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
 	"github.com/assay-suite/assay/kernels_test/internal/inside"
+	"github.com/assay-suite/assay/kernels_test/internal/tape"
 )
 
 // Watch is the run that a user watches: progress on standard error, table and verdict on standard output, report.html,
@@ -34,6 +35,9 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 			return UsageError{err}
 		}
 	}
+	if o.Tapes != nil && under != nil {
+		under = &tape.Recorder{Under: under}
+	}
 	bar, facets := (*report.Progress)(nil), 0
 	o.Planned = func(n, rows int) {
 		facets = n
@@ -52,14 +56,22 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 				return err
 			}
 		}
-		return nil
+		if o.Tapes == nil || under == nil {
+			return nil
+		}
+		return o.Tapes.See(ctx, j, out.Hello.Ops[j.Facet.Op])
 	}
-	out.Judged, err = Run(ctx, under, o)
+	if o.Timing != TimesOnly {
+		out.Judged, err = Run(ctx, under, o)
+	}
 	if bar != nil {
 		bar.Done()
 	}
-	if err == nil && under != nil && budget() != "smoke" {
+	if err == nil && under != nil && budget() != "smoke" && o.Timing != TimesOnly {
 		out.Inside, err = insideModel(ctx, under, out)
+	}
+	if err == nil && under != nil && o.Timing != NoTimes {
+		out.Times, err = o.Times(ctx, under, out.Hello)
 	}
 	if ctx.Err() != nil {
 		out.Stopped, err = fmt.Sprintf("stopped: %d of %d facets settled; ASSAY_RESUME=%s goes on from here",
@@ -67,6 +79,14 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 	}
 	if err != nil {
 		return err
+	}
+	if o.Tapes != nil && under != nil {
+		if out.Tape, err = o.Tapes.Write(out.Hello, out); err != nil {
+			return err
+		}
+	}
+	if o.Changes != nil {
+		out.Changes = o.Changes(out)
 	}
 	out.Elapsed = time.Since(out.Started)
 	return out.write(dir)

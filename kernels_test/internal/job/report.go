@@ -21,7 +21,10 @@ type Outcome struct {
 	Absent  []string    // operators of the suites that the worker does not offer
 	Judged  []Judged
 	Inside  []Inside
-	Stopped string // why the run ended early; empty for a whole one
+	Times   []Timed  // of kernels, where they were asked for
+	Changes []string // since the recorded run of this engine, one sentence each
+	Tape    string   // the file that was written; empty for none
+	Stopped string   // why the run ended early; empty for a whole one
 	Started time.Time
 	Elapsed time.Duration
 }
@@ -46,6 +49,10 @@ func (o Outcome) Report() report.Run {
 				Label: "contract", Text: fmt.Sprintf("%s: %s, %s", j.Facet, j.Contract, j.Why),
 			})
 		}
+	}
+	run.Facts = append(run.Facts, o.measured()...)
+	if len(o.Times) > 0 {
+		run.Tables = append(run.Tables, timeTable(o.Times))
 	}
 	for _, r := range Reach(lines) {
 		run.Facts = append(run.Facts, report.Fact{Label: "phases", Text: r})

@@ -9,6 +9,7 @@ import (
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/tape"
 )
 
 // Row is what became of one case.
@@ -24,7 +25,9 @@ type Row struct {
 	Pictures []report.Picture
 	Bytes    int // read and written by one call
 
-	bench *bench.Bench
+	bench      *bench.Bench
+	taped      []tape.Answer // every answer, where a tape is taken and they are small
+	tapedBytes int
 }
 
 // explain looks for what a rejected case gets wrong, and writes its text and its repro.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
+	"github.com/assay-suite/assay/kernels_test/internal/tape"
 )
 
 // Options of Run.
@@ -27,7 +28,11 @@ type Options struct {
 	// Ready makes a case ready; nil is bench.New. For callers that judge many candidates by the same cases.
 	Ready func(c bench.Case) (*bench.Bench, error)
 	// Brief ends a facet once its state is certain: what is rejected is neither counted nor explained.
-	Brief bool
+	Brief  bool
+	Timing Timing // whether Watch takes kernel times
+	Tapes  *Taper // keeps what the candidate answered; nil: nothing is kept
+	// Changes says what differs from an earlier run that was recorded; nil: none was. Called once, before the verdict.
+	Changes func(o Outcome) []string
 }
 
 // Run judges a candidate by every facet that it offers, and the built-in candidates, for nil, by every case. An error
@@ -221,8 +226,15 @@ func (o Options) judge(ctx context.Context, c bench.Case, under bench.Candidate)
 		return row, err
 	}
 	row.bench, row.Bytes = b, b.Bytes()
+	recorder, _ := under.(*tape.Recorder)
+	if recorder != nil {
+		recorder.Begin()
+	}
 	var broken error
 	row.Report, broken = b.Judge(ctx, under)
+	if recorder != nil && broken == nil {
+		row.taped, row.tapedBytes = recorder.Taken()
+	}
 	switch {
 	case ctx.Err() != nil:
 		return row, ctx.Err()

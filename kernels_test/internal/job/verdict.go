@@ -37,6 +37,10 @@ func (o Outcome) Verdict() report.Verdict {
 			}))
 	case len(lost) > 0:
 		return verdict(suite.Regression, "fault: inside the model: %s", strings.Join(lost, "; "))
+	case len(o.slower()) > 0 && len(by[Partial]) == 0 && len(by[Looser]) == 0:
+		return verdict(suite.Regression, "%s", someWords(o.slower()))
+	case len(o.Judged) == 0 && len(o.Times) > 0:
+		return verdict(suite.Inconclusive, "partial: %d kernels were timed, and none was judged", o.timed())
 	case len(o.Judged) == 0:
 		return verdict(suite.Inconclusive, "inconclusive: the worker offers no facet of an operator that assay knows "+
 			"(adapters/README.md)")
