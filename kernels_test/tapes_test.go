@@ -17,8 +17,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/internal/tape"
 )
 
-// mustReject are the workers (planted is adapters/engines/planted.py) and operators of which at least one replayed row is rejected: every planted fault, and the
-// findings of docs/findings.md that were run here.
+// mustReject are the workers (planted is adapters/engines/planted.py) and operators of which at least one replayed row
+// is rejected: every planted fault, and the findings of docs/findings.md that were run here.
 var mustReject = []string{
 	"planted merge_state", "planted rms_norm", "planted block_fp8_gemm", "planted rope", "planted mhc_post",
 	"planted moe_gate", "planted moe_combine", "planted gqa_attention",
@@ -64,7 +64,8 @@ func TestTapes(t *testing.T) {
 				rejected[read.Worker+" "+r.Op]++
 			}
 		}
-		t.Logf("%s: %s %s on %s: %d rows, %d accepted", name, read.Worker, read.Release, read.Device, len(read.Rows), accepted)
+		t.Logf("%s: %s %s on %s: %d rows, %d accepted", name, read.Worker, read.Release, read.Device, len(read.Rows),
+			accepted)
 	}
 	t.Logf("%d rows, %d stale", rows, stale)
 	assert.Less(t, stale, rows/5, "take the tapes again: ASSAY_TAPES=<folder> go tool mage gpu")

@@ -81,7 +81,8 @@ func (w *Worker) request(dir string, call Call) (callLine, error) {
 		return callLine{}, err
 	}
 	line := callLine{
-		ID: w.next, Op: call.Op, Case: call.Case, Mode: mode(call), Repeat: max(call.Repeat, 1), Time: call.Time, payload: own,
+		ID: w.next, Op: call.Op, Case: call.Case, Mode: mode(call), Repeat: max(call.Repeat, 1), Time: call.Time,
+		payload: own,
 	}
 	for i, other := range call.companions() {
 		captured := call.CaptureWith != nil && i == 0

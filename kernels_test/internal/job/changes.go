@@ -32,7 +32,7 @@ func (o Outcome) FacetResults() map[string]FacetResult {
 // it without anything being wrong.
 const rhoFactor = 1.5
 
-// Changed says what of a run differs from an earlier one, facet by facet. Facets that were not judged now are named too.
+// Changed says what of a run differs from an earlier one, facet by facet. Facets that were not judged now are named.
 func Changed(was, now map[string]FacetResult) []string {
 	var out []string
 	for _, name := range sortedKeys(now) {

@@ -185,7 +185,7 @@ func (t *Timed) take(times protocol.Times, row timeRow, call bench.Call) {
 	}
 }
 
-// Slower says which kernels reach less of their ceiling than they did, and not by noise: the loss is larger than a tenth
+// Slower says which kernels reach less of their ceiling than they did, and not by noise: the loss is above a tenth
 // and than three times both spreads, the distances of quartiles of the repetitions.
 func Slower(was map[string]WasTimed, now []Timed) []string {
 	var out []string

@@ -6,8 +6,8 @@ import (
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
 
-// timeRow is a shape at which a kernel's time is taken. Sizes are those of models in service, cut where inputs would not
-// fit into 128 MiB; class says what the shape stands for.
+// timeRow is a shape at which a kernel's time is taken. Sizes are those of models in service, cut where inputs would
+// not fit into 128 MiB; class says what the shape stands for.
 type timeRow struct {
 	class string
 	dims  map[string]int
@@ -65,8 +65,10 @@ func timeRows() map[string][]timeRow {
 		"masked_gemm":          experts(128, 0),
 		"indexer_logits":       {indexerRow()},
 		"indexer_logits_paged": {pagedRow(32, 4096)},
-		"gqa_attention":        {attentionRow(32, 2048, map[string]int{"heads": 32, "kv-heads": 1, "dim": 128, "values": 128})},
-		"mla_attention":        {attentionRow(16, 2048, map[string]int{"heads": 128, "rank": 512, "rope": 64, "nope": 128})},
+		"gqa_attention": {attentionRow(32, 2048, map[string]int{
+			"heads": 32, "kv-heads": 1, "dim": 128, "values": 128,
+		})},
+		"mla_attention": {attentionRow(16, 2048, map[string]int{"heads": 128, "rank": 512, "rope": 64, "nope": 128})},
 	}
 }
 

@@ -156,7 +156,8 @@ func Read(fsys fs.FS, name string) (t Tape, err error) {
 		return t, fmt.Errorf("%s is no tape: %w", name, err)
 	}
 	if t.Version != version {
-		return t, fmt.Errorf("%s is a tape of version %d, and this reads version %d; record it again", name, t.Version, version)
+		return t, fmt.Errorf("%s is a tape of version %d, and this reads version %d; record it again", name, t.Version,
+			version)
 	}
 	return t, nil
 }
