@@ -57,7 +57,8 @@ func timeTable(all []Timed) report.Table {
 		Title: "kernel times", Terminal: true,
 		Head: []string{"operator", "shape", "us", "spread", "rate", "share", "of", "first s", "taken by", "path"},
 		Note: "medians of repetitions on the device's clock, the L2 cache overwritten before each; what an adapter does " +
-			"around its kernel is outside; spread: half the distance of the quartiles over the median; share: of the ceiling that " +
+			"around its kernel is outside; " +
+			"spread: half the distance of the quartiles over the median; share: of the ceiling that " +
 			"was measured in this run; first s: the first launch, compilation with it",
 	}
 	for _, r := range all {
