@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,9 +85,9 @@ func TestTimesAreSharesOfMeasuredCeilings(t *testing.T) {
 		by[r.Name()] = r
 	}
 	norm := by["rms_norm decode t32"]
-	assert.InDelta(t, 10, norm.Microseconds, 0)
+	assert.Equal(t, 10.0, norm.Microseconds)
 	const moved = 2*2*32*7168 + 4*7168 // bf16 in and out, the fp32 gain
-	assert.InEpsilon(t, moved/10.0/1e3/4000, norm.Share, 1e-9)
+	assert.Equal(t, fmt.Sprintf("%.9f", moved/10.0/1e3/4000), fmt.Sprintf("%.9f", norm.Share))
 	assert.Equal(t, "copy bandwidth", norm.Of)
 	assert.Equal(t, "no shape is listed for it", by["window_mask "].NotTimed)
 	timed := 0

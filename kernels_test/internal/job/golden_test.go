@@ -1,0 +1,3 @@
+package job
+
+import _ "github.com/assay-suite/assay/internal/golden" // registers -update
