@@ -49,7 +49,7 @@ func TestNoCheckpoints(t *testing.T) {
 
 // The shipped folders are sound.
 func TestShipped(t *testing.T) {
-	for _, name := range []string{"nano-flash", "nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
+	for _, name := range []string{"nano-flash", "nano-llama", "nano-v4", "nano-v4-mxfp4", "nano-v4-nvfp4"} {
 		weights.Test(t, filepath.Join("..", "fixtures", name))
 	}
 }

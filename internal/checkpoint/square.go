@@ -11,7 +11,7 @@ import (
 // squareLimit is how many spreads of its kind a matrix must be away, and squareLeast how much at least.
 const (
 	squareLimit = 8
-	squareLeast = 0.4
+	squareLeast = 1
 )
 
 // square reports square matrices that lie the other way than their peers.
@@ -106,11 +106,11 @@ func (p *patient) loneSquare(w weight, d float64, oblong []float64) {
 	}
 	usual, same := median(oblong), 0
 	for _, x := range oblong {
-		if x*usual > 0 && math.Abs(x) > squareLeast {
+		if x*usual > 0 && math.Abs(x) > squareLeast/2 {
 			same++
 		}
 	}
-	if len(oblong) < 6 || float64(same) < mostly*float64(len(oblong)) || d*usual > 0 || math.Abs(usual) < 2*squareLeast ||
+	if len(oblong) < 6 || float64(same) < mostly*float64(len(oblong)) || d*usual > 0 || math.Abs(usual) < squareLeast ||
 		math.Abs(d+usual) > 0.35*math.Abs(usual) {
 		return
 	}
