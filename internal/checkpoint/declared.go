@@ -50,7 +50,7 @@ func (p *patient) unlisted() {
 			continue
 		}
 		if _, said, skipped := p.plan.For(t.weight.Module); said && skipped == "" {
-			p.add(Likely, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has every linear layer quantised and "+
+			p.add(Look, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has every linear layer quantised and "+
 				"does "+
 				"not list %s among those that are left out: engines look for its scales; list it", t.stored, t.info.DType,
 				p.plan.Source, t.weight.Module)
