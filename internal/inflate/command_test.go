@@ -30,7 +30,7 @@ func TestCommandRefuses(t *testing.T) {
 		{"", 2, "-out is missing"},
 		{"-speed", 2, "inflate -h lists the flags"},
 		{out + " more", 2, `"more" is no flag`},
-		{out + " -shape=v5", 2, `shape "v5" is neither known (v4-flash, v4-pro, v3.2-like) nor a config.json`},
+		{out + " -shape=v5", 2, `shape "v5" is neither known (v4-flash, v4-pro, v3.2-like, small) nor a config.json`},
 		{out + " -shape=" + small, 2, "q_lora_rank is missing or 0"},
 		{out + " -format=int8", 2, `no format "int8"; use one of hf-fp32`},
 		{out + " -from=nowhere", 2, "-from=nowhere has no config.json"},

@@ -16,11 +16,8 @@ import (
 	"github.com/assay-suite/assay/oracle"
 )
 
-// middle is a shape of hidden 512, large enough for every axis to grow.
-var middle = Shape{
-	Name: "middle", Hidden: 512, QRank: 160, Heads: 16, HeadDim: 128, RopeDims: 32, IndexHeads: 8, IndexDim: 64,
-	Groups: 4, ORank: 96, Inner: 160, TopExperts: 6, HashLayers: 3, Ratios: ratios(4, 0, 0), Experts: 64,
-}
+// middle is the shape of hidden 512, large enough for every axis to grow.
+var middle = Shapes()[3]
 
 func flash(t testing.TB) fs.FS {
 	t.Helper()

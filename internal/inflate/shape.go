@@ -29,7 +29,7 @@ func ratios(n int, first ...int) []int {
 }
 
 // Shapes are the shapes that are known by name. Sources: config.json of the models; v3.2-like has V3.2's hidden size,
-// heads and query rank in V4's architecture, since V3.2 itself has another one.
+// heads and query rank in V4's architecture, since V3.2 itself has another one; small is of no model, for CPUs.
 func Shapes() []Shape {
 	flash := Shape{
 		Name: "v4-flash", Hidden: 4096, QRank: 1024, Heads: 64, HeadDim: 512, RopeDims: 64, IndexHeads: 64, IndexDim: 128,
@@ -41,7 +41,10 @@ func Shapes() []Shape {
 	v32 := flash
 	v32.Name, v32.Hidden, v32.QRank, v32.Heads, v32.TopExperts = "v3.2-like", 7168, 1536, 128, 8
 	v32.Ratios = ratios(29, 0, 0)
-	return []Shape{flash, pro, v32}
+	return []Shape{flash, pro, v32, {
+		Name: "small", Hidden: 512, QRank: 160, Heads: 16, HeadDim: 128, RopeDims: 32, IndexHeads: 8, IndexDim: 64,
+		Groups: 4, ORank: 96, Inner: 160, TopExperts: 6, HashLayers: 3, Ratios: ratios(4, 0, 0), Experts: 64,
+	}}
 }
 
 // Lookup gives the shape of a name, or of a config.json of this architecture at that path.
