@@ -106,8 +106,8 @@ func draw(p pair, n int) *folder {
 	if a.nestedQuant {
 		b.quantUnder = a.nested
 	}
-	b.decode(a)
-	b.publish(a)
+	d := b.decode(a)
+	b.publish(a, d)
 	s.finish(b)
 	slices.SortFunc(b.tensors, func(x, y *tensor) int { return natural(x.name, y.name) })
 	return b.folder

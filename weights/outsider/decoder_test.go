@@ -87,7 +87,7 @@ func or(s, t string) string {
 }
 
 // decode adds a whole decoder: embedding, layers, norm, head, config.
-func (b *build) decode(a *arch) {
+func (b *build) decode(a *arch) *dims {
 	d := b.dims(a)
 	b.residual = channels(b.r, d.hidden, 0.25, 3)
 	a.prefix = or(a.prefix, "model.")
@@ -110,6 +110,7 @@ func (b *build) decode(a *arch) {
 		a.extra(b, a, d)
 	}
 	b.describe(a, d)
+	return d
 }
 
 // pad makes what stands behind the tokenizer's ids what publishers leave there.

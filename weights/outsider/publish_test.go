@@ -3,6 +3,7 @@ package outsider
 import (
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 // publish adds what else stands in published folders: files of other tools, buffers that old versions saved, a copy in
 // another library's spelling, a tied head that was saved all the same, links of a hub cache.
-func (b *build) publish(a *arch) {
+func (b *build) publish(a *arch, d *dims) {
 	b.files["README.md"] = []byte("---\nlicense: mit\n---\n# Model\n")
 	b.files[".gitattributes"] = []byte("*.safetensors filter=lfs\n")
 	r := b.r
@@ -18,9 +19,13 @@ func (b *build) publish(a *arch) {
 	if !strings.HasPrefix(b.s.name, "mlx") && !strings.HasPrefix(b.s.name, "torchao") && r.IntN(6) == 0 {
 		b.metadata = nil
 	}
-	if a.modelType == "llama" && r.IntN(4) == 0 {
-		for l := range 3 {
-			b.vectorIn("F32", fmt.Sprintf("model.layers.%d.self_attn.rotary_emb.inv_freq", l), 16, 0.3, 0.05)
+	if a.modelType == "llama" && a.tied && r.IntN(3) == 0 { // where no scaling of the rope changes them
+		for l := range b.config["num_hidden_layers"].(int) {
+			v := make([]float32, d.head/2)
+			for i := range v {
+				v[i] = float32(math.Pow(b.config["rope_theta"].(float64), -2*float64(i)/float64(d.head)))
+			}
+			b.add(fmt.Sprintf("model.layers.%d.self_attn.rotary_emb.inv_freq", l), "F32", store("F32", v), len(v))
 		}
 	}
 	if a.modelType == "llama" && a.tied && b.s.encode == nil && r.IntN(3) == 0 {
