@@ -40,7 +40,7 @@ func TestVocabularyHasTheWords(t *testing.T) {
 			n++
 		}
 	}
-	for _, mark := range strings.Split("\n 0 9 . , ? ! : ; ' \" ( ) -", " ") {
+	for mark := range strings.SplitSeq("\n 0 9 . , ? ! : ; ' \" ( ) -", " ") {
 		if id, ok := at[mark]; !ok || v.types[id] != user || id != nano.Encode(mark)[0] {
 			t.Errorf("%q is id %d of type %d", mark, id, v.types[id])
 		}

@@ -68,7 +68,8 @@ func parse(args []string, stdout io.Writer) (Options, error) {
 	set.StringVar(&o.Out, "out", "", "folder to write; it must not be there yet")
 	set.StringVar(&from, "from", "fixtures/nano-flash", "folder of the nano model; elsewhere than in a clone the "+
 		"embedded one")
-	set.StringVar(&shape, "shape", "v4-flash", "v4-flash, v4-pro, v3.2-like, small (for a CPU), or a config.json of this architecture")
+	set.StringVar(&shape, "shape", "v4-flash",
+		"v4-flash, v4-pro, v3.2-like, small (for a CPU), or a config.json of this architecture")
 	set.StringVar(&format, "format", "fp8", "number format and names of the tensors:\n"+formatTable())
 	set.IntVar(&o.Layers, "layers", 0, "layers; more than the model's 4 hand their input on unchanged")
 	set.IntVar(&o.Experts, "experts", 16, "routed experts of a layer")

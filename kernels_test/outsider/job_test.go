@@ -38,8 +38,8 @@ func read(name string, code int, printed string) outcome {
 	out := outcome{Name: name, Code: code}
 	for line := range strings.Lines(printed) {
 		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "verdict") {
-			out.Verdict = strings.TrimSpace(strings.TrimPrefix(line, "verdict"))
+		if after, ok := strings.CutPrefix(line, "verdict"); ok {
+			out.Verdict = strings.TrimSpace(after)
 		}
 		if m := faulty.FindStringSubmatch(line); m != nil && out.Cause == "" {
 			columns := gap.Split(strings.TrimSpace(m[1]), -1)

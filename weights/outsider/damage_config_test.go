@@ -8,7 +8,7 @@ import (
 
 // lie changes a number of config.json.
 func lie(fact string, g func(v int) int, words ...string) func(*folder, *rand.Rand) ([]string, bool) {
-	return func(f *folder, r *rand.Rand) ([]string, bool) {
+	return func(f *folder, _ *rand.Rand) ([]string, bool) {
 		path, ok := f.fields[fact]
 		if !ok {
 			return nil, false
@@ -77,7 +77,7 @@ var configDamages = []damage{
 	{kind: "intermediate-size-wrong", do: lie("inter", by(128), "down_proj", "up_proj")},
 	{kind: "vocabulary-larger", do: lie("vocab", by(64), "embed")},
 	{kind: "vocabulary-smaller", do: lie("vocab", by(-128), "embed")},
-	{kind: "special-id-out-of-range", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "special-id-out-of-range", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		o, key := f.field(f.fields["eos"])
 		o[key] = 1 << 20
 		return []string{key}, true
@@ -132,7 +132,7 @@ var configDamages = []damage{
 		}
 		return []string{"rope_scaling", "rope", "factor", "mrope_section"}, true
 	}},
-	{kind: "block-size-wrong", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "block-size-wrong", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		q := f.quantisation()
 		if _, ok := q["weight_block_size"]; !ok {
 			return nil, false
@@ -140,7 +140,7 @@ var configDamages = []damage{
 		q["weight_block_size"] = []any{64, 64}
 		return []string{"weight_block_size", "scale", "block"}, true
 	}},
-	{kind: "group-size-wrong", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "group-size-wrong", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		q := f.quantisation()
 		words := []string{"group_size", "group", "scale"}
 		if g, ok := q["group_size"].(int); ok && q["quant_method"] != "w4afp8" {
@@ -156,7 +156,7 @@ var configDamages = []damage{
 		}
 		return nil, false
 	}},
-	{kind: "bits-wrong", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "bits-wrong", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		q := f.quantisation()
 		words := []string{"bits", "qweight", "weight_packed", "scale", ".weight"}
 		if b, ok := q["bits"].(int); ok {
@@ -179,7 +179,7 @@ var configDamages = []damage{
 		}
 		return append(w.words(), w.module), f.ignore(func(list []any) []any { return append(list, w.module) })
 	}},
-	{kind: "excluded-yet-not-listed", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "excluded-yet-not-listed", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		// the router of DeepSeek's relatives is no Linear, and engines of block fp8 never quantise one
 		if (!has(f.scheme, "ct-") && !has(f.scheme, "modelopt")) || has(f.pair, "deepseek") || has(f.pair, "glm") ||
 			has(f.pair, "kimi") || has(f.pair, "nemotron") {
@@ -202,14 +202,14 @@ var configDamages = []damage{
 		})
 		return []string{gone}, ok && gone != ""
 	}},
-	{kind: "scheme-not-declared", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "scheme-not-declared", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		if f.scheme != "gptq" && f.scheme != "awq" && f.scheme != "ct-w4a16" && f.scheme != "ct-nvfp4" {
 			return nil, false
 		}
 		delete(f.config, "quantization_config")
 		return []string{"quantization_config"}, true
 	}},
-	{kind: "another-scheme-declared", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "another-scheme-declared", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		q := f.quantisation()
 		was, ok := q["quant_method"]
 		if !ok || f.scheme == "w4afp8" {

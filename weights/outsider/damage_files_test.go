@@ -106,7 +106,7 @@ var fileDamages = []damage{
 		f.chat(chat)
 		return []string{"chat_template", "chat template"}, true
 	}},
-	{kind: "tokenizer-unparsable", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "tokenizer-unparsable", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		raw, ok := f.files["tokenizer.json"]
 		if !ok {
 			return nil, false
@@ -114,7 +114,7 @@ var fileDamages = []damage{
 		f.files["tokenizer.json"] = raw[:len(raw)*2/3]
 		return []string{"tokenizer.json"}, true
 	}},
-	{kind: "config-unparsable", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "config-unparsable", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		f.files["config.json"] = encoded(f.config)[:200]
 		f.config = nil
 		return []string{"config.json"}, true

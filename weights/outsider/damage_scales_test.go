@@ -92,7 +92,7 @@ var scaleDamages = []damage{
 		return 0, dtype != "U8" && dtype != "F8_E8M0"
 	}))},
 	{kind: "scale-nan", do: scales(false, one(func(string) (float64, bool) { return math.NaN(), true }))},
-	{kind: "scale-negative", do: scales(false, func(f *folder, r *rand.Rand, w *weight, v floats) bool {
+	{kind: "scale-negative", do: scales(false, func(_ *folder, r *rand.Rand, w *weight, v floats) bool {
 		if v.size() == 1 || w.parts["offset"] != "" {
 			return false
 		}
@@ -131,7 +131,7 @@ var scaleDamages = []damage{
 		t.data = t.data[:len(t.data)-row]
 		return w.words(), true
 	}},
-	{kind: "factors-are-divisors", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "factors-are-divisors", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		n := 0
 		for _, w := range f.weights {
 			if name := w.parts["global"]; name != "" {
@@ -167,7 +167,7 @@ var scaleDamages = []damage{
 		clear(f.own(w.parts["input"]).data)
 		return w.words(), true
 	}},
-	{kind: "zeros-off-by-one", do: func(f *folder, r *rand.Rand) ([]string, bool) {
+	{kind: "zeros-off-by-one", do: func(f *folder, _ *rand.Rand) ([]string, bool) {
 		return f.zeros(true, func(v uint32) uint32 { return (v + 1) & 15 })
 	}},
 	{kind: "zero-points-15", do: func(f *folder, r *rand.Rand) ([]string, bool) {

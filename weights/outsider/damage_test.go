@@ -92,7 +92,7 @@ var byteDamages = []damage{
 		return w.words(), true
 	}},
 	{kind: "zeros-in-slice", do: func(f *folder, r *rand.Rand) ([]string, bool) {
-		return f.slice(r, func(t *tensor, e, n int, data []byte) { clear(data) })
+		return f.slice(r, func(_ *tensor, _, _ int, data []byte) { clear(data) })
 	}},
 	{kind: "slice-repeated", do: func(f *folder, r *rand.Rand) ([]string, bool) {
 		return f.slice(r, func(t *tensor, e, n int, data []byte) { copy(data, t.data[(e+1)%n*len(data):]) })

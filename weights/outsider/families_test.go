@@ -1,5 +1,7 @@
 package outsider
 
+import "maps"
+
 var qwenMoE = moe{
 	path: "mlp.experts", gate: "mlp.gate", names: [3]string{"gate_proj", "up_proj", "down_proj"},
 	fields: [3]string{"num_experts", "moe_intermediate_size", "num_experts_per_tok"},
@@ -25,9 +27,7 @@ var deepseekConfig = object{
 
 func with(base, more object) object {
 	o := deep(base).(object)
-	for k, v := range more {
-		o[k] = v
-	}
+	maps.Copy(o, more)
 	return o
 }
 

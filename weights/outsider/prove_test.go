@@ -28,9 +28,9 @@ func drawn(usual int) int {
 // examine is the doctor's answer on a folder, as a user gets it.
 func examine(t *testing.T, f *folder) (weights.Report, error) {
 	t.Helper()
-	base, err := os.MkdirTemp("", "outsider")
+	base, err := os.MkdirTemp("", "outsider") //nolint:usetesting // thousands of folders: each goes at once
 	require.NoError(t, err)
-	defer os.RemoveAll(base)
+	defer func() { assert.NoError(t, os.RemoveAll(base)) }()
 	dir, err := f.put(base)
 	require.NoError(t, err)
 	return weights.Examine(context.Background(), dir)

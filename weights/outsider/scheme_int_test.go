@@ -44,7 +44,7 @@ var intSchemes = []scheme{
 				fp8Block("F32", ".weight_scale_inv", false)(b, w, m)
 				return
 			}
-			codes, scales, _ := grouped(m, w.cols, 128, 4, true, "BF16")
+			codes, scales, _ := grouped(m, 128, 4, true, "BF16")
 			for i := range codes {
 				codes[i] ^= 8 // offset to two's complement
 			}

@@ -64,7 +64,7 @@ func packed(bits, g int, sym, order bool) func(b *build, w *weight, m []float32)
 			perm = b.r.Perm(w.cols)
 			m = gathered(m, w, perm)
 		}
-		codes, scales, zeros := grouped(m, w.cols, g, bits, sym, "BF16")
+		codes, scales, zeros := grouped(m, g, bits, sym, "BF16")
 		groups := w.cols / g
 		w.group = g
 		if order {
@@ -132,7 +132,7 @@ func gptq(bits, g int, sym, order, v2 bool) func(b *build, w *weight, m []float3
 			perm = b.r.Perm(w.cols)
 			m = gathered(m, w, perm)
 		}
-		codes, scales, zeros := grouped(m, w.cols, g, bits, sym, "F16")
+		codes, scales, zeros := grouped(m, g, bits, sym, "F16")
 		back := make([]byte, len(codes))
 		for i := range w.rows {
 			for j, from := range perm {
@@ -195,7 +195,7 @@ func interleaved(codes []byte) []byte {
 // awq stores [in, out], words across the outputs in an order of their own.
 func awq(g int) func(b *build, w *weight, m []float32) {
 	return func(b *build, w *weight, m []float32) {
-		codes, scales, zeros := grouped(m, w.cols, g, 4, false, "F16")
+		codes, scales, zeros := grouped(m, g, 4, false, "F16")
 		groups := w.cols / g
 		w.group, w.rowsReversed = g, true
 		q := words(interleaved(turned(codes, w.rows, w.cols)), 4)

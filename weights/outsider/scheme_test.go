@@ -34,10 +34,6 @@ func withMTP(w *weight) bool {
 
 func expertsOnly(w *weight) bool { return w.expert >= 0 && !w.mtp }
 
-func everywhere(w *weight) bool {
-	return w.role != "vision" && w.role != "router" && w.role != "mtp" && !w.mtp
-}
-
 var schemes = map[string]scheme{}
 
 func init() {
@@ -81,7 +77,7 @@ func rounded(dtype string, v float32) float32 {
 }
 
 // grouped quantises runs of g columns to bits, codes from 0 to 2^bits-1; symmetric ones around the middle.
-func grouped(m []float32, cols, g, bits int, sym bool, dtype string) (codes []byte, scales []float32, zeros []byte) {
+func grouped(m []float32, g, bits int, sym bool, dtype string) (codes []byte, scales []float32, zeros []byte) {
 	codes = make([]byte, len(m))
 	top := float32(int(1)<<bits - 1)
 	for at := 0; at < len(m); at += g {

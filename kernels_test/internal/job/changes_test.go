@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,9 +115,7 @@ func TestEveryTimedShapeCanBeDrawn(t *testing.T) {
 		for _, f := range s.Families {
 			for _, row := range rows[f.Op] {
 				small := timeRow{class: row.class, dims: map[string]int{}}
-				for d, n := range row.dims {
-					small.dims[d] = n
-				}
+				maps.Copy(small.dims, row.dims)
 				for _, d := range []string{"vocabulary", "n", "width"} {
 					if small.dims[d] > 512 {
 						small.dims[d] = 512

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/assay-suite/assay/kernels_test/bench"
 )
@@ -76,9 +77,7 @@ func gemms(fp8 bool, more map[string]int) []timeRow {
 	var out []timeRow
 	for _, m := range []int{64, 2048} {
 		d := map[string]int{"m": m, "n": 4096, "k": 4096}
-		for k, v := range more {
-			d[k] = v
-		}
+		maps.Copy(d, more)
 		out = append(out, timeRow{
 			class: fmt.Sprintf("m%d n4096 k4096", m), dims: d, fp8: fp8,
 			flops: func(d map[string]int) float64 { return 2 * float64(d["m"]) * float64(d["n"]) * float64(d["k"]) },
@@ -126,9 +125,7 @@ func pagedRow(requests, keys int) timeRow {
 // attentionRow is a decode step of requests with as many keys each.
 func attentionRow(requests, keys int, more map[string]int) timeRow {
 	d := map[string]int{"requests": requests, "page": 64}
-	for k, v := range more {
-		d[k] = v
-	}
+	maps.Copy(d, more)
 	for i := range requests {
 		d[fmt.Sprintf("q%d", i)], d[fmt.Sprintf("kv%d", i)] = 1, keys
 	}

@@ -106,6 +106,7 @@ func TestOtherInputsAreStale(t *testing.T) {
 	player := written.Replay(written.Rows[0])
 	for range written.Rows[0].Answers {
 		_, err = player.Run(context.Background(), b.Call())
+		require.NoError(t, err)
 	}
 	_, err = player.Run(context.Background(), b.Call())
 	assert.ErrorIs(t, err, tape.ErrStale)
