@@ -79,7 +79,7 @@ func (s *subject) readings() []reading {
 
 func TestOperatorsReproduceTheirRecordedOutputs(t *testing.T) {
 	for _, file := range []string{
-		"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors", "nano-flash/hf_trace_512.safetensors.gz",
+		"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors.gz", "nano-flash/hf_trace_512.safetensors.gz",
 	} {
 		t.Run(file, func(t *testing.T) {
 			worst := map[string][2]float64{}

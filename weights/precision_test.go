@@ -66,7 +66,8 @@ func preciseShipped(t *testing.T, name string, config []byte) part {
 	if name != "nano-v4" {
 		o.Base = open("nano-v4")
 	}
-	states, err := precision.Captured(fixtures.FS, "nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors")
+	states, err := precision.Captured(fixtures.FS,
+		"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors.gz")
 	require.NoError(t, err)
 	w, err := weigh(t, name, recorded[name], open(name), states, o)
 	require.NoError(t, err)

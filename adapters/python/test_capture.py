@@ -1,4 +1,5 @@
 """Tests of capture.py without torch: python3 -m unittest discover adapters/python"""
+import gzip
 import json
 import os
 import struct
@@ -9,11 +10,11 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import capture  # noqa: E402
 
-TRACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fixtures/nano-v4/hf_trace_391.safetensors")
+TRACE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fixtures/nano-v4/hf_trace_391.safetensors.gz")
 
 
 def header(path):
-    with open(path, "rb") as f:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
         return json.loads(f.read(struct.unpack("<Q", f.read(8))[0]))
 
 
@@ -47,7 +48,7 @@ class Capture(unittest.TestCase):
             path = os.path.join(folder, "x.safetensors")
             tensors = [capture.int32s("prompt", [3, 4]), ("a.out", "F32", [1, 2], struct.pack("<2f", 1, -2))]
             capture.write_safetensors(path, tensors, {"length": "2", "kept_last_positions": "0"})
-            with open(path, "rb") as f:
+            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
                 raw = f.read()
             size = struct.unpack("<Q", raw[:8])[0]
             self.assertEqual(size % 8, 0)

@@ -32,8 +32,8 @@ type record struct {
 var records = []record{
 	{
 		model:  "nano-v4",
-		traces: []string{"hf_trace_067.safetensors", "hf_trace_391.safetensors"},
-		greedy: "hf_greedy.json", cases: 126,
+		traces: []string{"hf_trace_067.safetensors", "hf_trace_391.safetensors.gz"},
+		greedy: "hf_greedy.json.gz", cases: 126,
 		sample: func(all []greedyCase) []greedyCase { return perLength(all, 3) },
 	},
 	{

@@ -10,7 +10,7 @@ import (
 )
 
 // traces are the committed passes: 67 tokens with all positions, 391 with the last 24.
-var traces = []string{"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors"}
+var traces = []string{"nano-v4/hf_trace_067.safetensors", "nano-v4/hf_trace_391.safetensors.gz"}
 
 func shipped(t testing.TB, folder string) *safetensors.Checkpoint {
 	t.Helper()

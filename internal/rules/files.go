@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -28,6 +29,24 @@ func Lengths(files Files) []string {
 		}
 	}
 	return out
+}
+
+// maxTracked is the most that all files of the repository may take: the tree travels to a device machine in 64 MiB,
+// together with test binaries and wheels.
+const maxTracked = 40 << 20
+
+// Tracked says whether the files with these sizes take too much room, and which are the largest.
+func Tracked(sizes map[string]int64) []string {
+	var total int64
+	for _, n := range sizes {
+		total += n
+	}
+	if total <= maxTracked {
+		return nil
+	}
+	largest := slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Compare(sizes[b], sizes[a]) })
+	return []string{fmt.Sprintf("the files of the repository take %.1f MiB, more than %d: pack fixtures (gzip is read), "+
+		"largest are %s", float64(total)/(1<<20), maxTracked>>20, strings.Join(largest[:min(5, len(largest))], ", "))}
 }
 
 // foreign are fragments of paths and hosts that mean something only where this was written. They are split here, so

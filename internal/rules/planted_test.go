@@ -186,3 +186,8 @@ func TestPlantedOrphans(t *testing.T) {
 	}
 	assert.Empty(t, OrphanGoldens(Files{"a_test.go": `"fidelity/nano-v4/" + profile`}, []string{"fidelity/nano-v4/fp32"}))
 }
+
+func TestPlantedSizes(t *testing.T) {
+	expect(t, Tracked(map[string]int64{"a": maxTracked / 2, "b": maxTracked / 2}), "")
+	expect(t, Tracked(map[string]int64{"a": maxTracked / 2, "b": maxTracked/2 + 1}), "largest are b, a")
+}

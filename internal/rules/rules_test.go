@@ -30,12 +30,11 @@ func root(t *testing.T) string {
 	return at
 }
 
-// repository reads the text files of the working tree. It reads them in this process, so that the test cache sees a
-// change of any of them.
-func repository(t *testing.T) Files {
+// eachFile visits the regular files of the working tree that git would track.
+func eachFile(t *testing.T, visit func(rel, path string, size int64) error) {
 	t.Helper()
 	skipped := map[string]bool{".git": true, "bin": true, "dist": true, "artifacts": true, "_artifacts": true}
-	at, files := root(t), Files{}
+	at := root(t)
 	err := filepath.WalkDir(at, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -54,17 +53,30 @@ func repository(t *testing.T) Files {
 			return nil
 		}
 		info, err := d.Info()
-		const tooLargeForText = 1 << 20
-		if err != nil || !d.Type().IsRegular() || info.Size() > tooLargeForText || strings.HasSuffix(p, ".test") {
+		if err != nil || !d.Type().IsRegular() || strings.HasSuffix(p, ".test") {
 			return err
 		}
-		raw, err := os.ReadFile(p)
+		return visit(filepath.ToSlash(rel), p, info.Size())
+	})
+	require.NoError(t, err)
+}
+
+// repository reads the text files of the working tree. It reads them in this process, so that the test cache sees a
+// change of any of them.
+func repository(t *testing.T) Files {
+	t.Helper()
+	files := Files{}
+	eachFile(t, func(rel, path string, size int64) error {
+		const tooLargeForText = 1 << 20
+		if size > tooLargeForText {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
 		if err == nil && utf8.Valid(raw) {
-			files[filepath.ToSlash(rel)] = string(raw)
+			files[rel] = string(raw)
 		}
 		return err
 	})
-	require.NoError(t, err)
 	require.Contains(t, files, "go.mod")
 	return files
 }
@@ -128,6 +140,17 @@ func TestFileRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { check(t, rule(files)) })
 	}
+}
+
+func TestTrackedSize(t *testing.T) {
+	sizes := map[string]int64{}
+	eachFile(t, func(rel, _ string, size int64) error {
+		if !strings.HasPrefix(rel, ".") && !strings.Contains(rel, "__pycache__") {
+			sizes[rel] = size
+		}
+		return nil
+	})
+	check(t, Tracked(sizes))
 }
 
 func TestVariablesAreInTheTables(t *testing.T) {

@@ -50,7 +50,7 @@ const greedyBound = 2e-3
 // Answers of the real model over HTTP are those that Hugging Face recorded: one prompt of each of five
 // lengths (internal/nano has all of them).
 func TestNanoAnswersAsRecorded(t *testing.T) {
-	raw, err := fixtures.FS.ReadFile("nano-v4/hf_greedy.json")
+	raw, err := fixtures.ReadFile(fixtures.FS, "nano-v4/hf_greedy.json.gz")
 	require.NoError(t, err)
 	var recorded []struct {
 		Length         int

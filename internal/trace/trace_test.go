@@ -15,7 +15,7 @@ import (
 func TestOpenReadsTheShippedTraces(t *testing.T) {
 	for name, want := range map[string]struct{ length, kept, tensors int }{
 		"nano-v4/hf_trace_067.safetensors":        {67, 67, 114},
-		"nano-v4/hf_trace_391.safetensors":        {391, 24, 114},
+		"nano-v4/hf_trace_391.safetensors.gz":     {391, 24, 114},
 		"nano-flash/hf_trace_512.safetensors.gz":  {512, 4, 113},
 		"nano-flash/hf_trace_2304.safetensors.gz": {2304, 4, 103},
 	} {

@@ -155,7 +155,7 @@ type question struct {
 // questions are the recorded prompts with the given indices.
 func questions(t testing.TB, index ...int) []question {
 	t.Helper()
-	raw, err := fixtures.FS.ReadFile("nano-v4/hf_greedy.json")
+	raw, err := fixtures.ReadFile(fixtures.FS, "nano-v4/hf_greedy.json.gz")
 	require.NoError(t, err)
 	var all []struct {
 		Prompt []int `json:"prompt"`
