@@ -21,6 +21,7 @@ type engine struct {
 	noCached   bool
 	noSalt     bool // salts are ignored
 	version    string
+	anonymous  bool // no identity route answers
 	seen       map[string]bool
 	chats      []request
 	tokenized  []string
@@ -76,6 +77,10 @@ func (e *engine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"count":%d}`, needle.Units(q.prompt())+3)
 		return
 	case "/version":
+		if e.anonymous {
+			http.NotFound(w, r)
+			return
+		}
 		_, _ = fmt.Fprintf(w, `{"version":%q}`, e.version)
 		return
 	case "/v1/chat/completions":

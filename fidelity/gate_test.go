@@ -24,6 +24,8 @@ type fake struct {
 	other bool    // other prompt bytes
 	warm  string  // answer of a warm cell instead of the cold one's
 	cold  bool    // a warm cell without a hit
+	// without log-probabilities
+	silent bool
 }
 
 // standard is grid, window and cache test of the standard plan: 79 cells.
@@ -72,6 +74,9 @@ func script(p recall.Plan, behave func(i int, c recall.Cell) fake) []recall.Obse
 				break
 			}
 		}
+		if f.silent {
+			o.Positions = nil
+		}
 		out = append(out, o)
 	}
 	return out
@@ -100,7 +105,7 @@ func goldenBy(t testing.TB, p recall.Plan, runs [][]recall.Observation, b recall
 
 func judge(t testing.TB, p recall.Plan, obs []recall.Observation, g *recall.Golden) recall.Comparison {
 	t.Helper()
-	c, err := recall.Decide(recall.Standard, p, obs, g, true)
+	c, err := recall.Decide(p, obs, recall.Context{Budget: recall.Standard, Golden: g, Reported: true})
 	require.NoError(t, err)
 	return c
 }
@@ -249,17 +254,25 @@ func TestVerdicts(t *testing.T) {
 		},
 		"tie":           {first(1, fake{shift: 0.3}), true, suite.Inconclusive, "a tie that fell the other way"},
 		"other-prompts": {first(79, fake{other: true}), true, suite.Pass, "no fault found, no golden"},
+		// transformers serve gives no log-probabilities: a golden with margins then holds, or falls, by recall alone
+		"no-logprobs": {
+			func(int, recall.Cell) fake { return fake{silent: true} }, true, suite.Pass, "no fault found by recall alone: the " +
+				"server gives no log-probabilities",
+		},
+		"no-logprobs-far-lost": {
+			func(i int, c recall.Cell) fake { f := lateLost(i, c); f.silent = true; return f }, true, suite.Regression,
+			"REGRESSED  far regressed: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var g *recall.Golden
 			if row.golden {
 				g = goldenOf(t, plan, script(plan, healthy))
 			}
-			j, err := recall.Judge(plan, script(plan, row.now), recall.Context{
-				Budget:        recall.Standard,
-				Golden:        g,
-				Deterministic: true,
-				Reported:      true,
+			obs := script(plan, row.now)
+			j, err := recall.Judge(plan, obs, recall.Context{
+				Budget: recall.Standard, Golden: g, Deterministic: true, Reported: true,
+				NoLogprobs: strings.HasPrefix(name, "no-logprobs"),
 			})
 			require.NoError(t, err)
 			if j.Code != row.code || !strings.Contains(j.Verdict, row.words) {
@@ -269,7 +282,19 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-func ExampleSlug() {
-	fmt.Println(recall.Slug("deepseek-ai/DeepSeek-V4 Flash"), recall.Slug("///"))
-	// Output: deepseek-ai-deepseek-v4-flash unnamed
+func ExampleKey() {
+	for _, model := range []string{
+		"deepseek-ai/DeepSeek-V4 Flash", "/data/me/nano-v4/", `C:\models\Qwen3-8B.gguf`, "///",
+		"/root/.cache/huggingface/hub/models--meta-llama--Llama-3.1-8B/snapshots/0e9e39f249a16976918f6564b8830bc894c89659",
+	} {
+		fmt.Println(recall.Key(model))
+	}
+	fmt.Println(recall.GoldenFamilies("/data/nano-v4", "opticks", recall.Smoke)[2:4])
+	// Output:
+	// deepseek-ai-deepseek-v4-flash
+	// nano-v4
+	// qwen3-8b
+	// unnamed
+	// meta-llama-llama-3.1-8b
+	// [fidelity/nano-v4/opticks-full fidelity/data-nano-v4/opticks-smoke]
 }

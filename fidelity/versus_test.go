@@ -193,6 +193,9 @@ func TestJobAgainstItsGolden(t *testing.T) {
 		"no-log-probs": {
 			&engine{version: "1", noLogprobs: true}, suite.Inconclusive, []string{"right answers without a margin"},
 		},
+		"another-server-without": {
+			&engine{anonymous: true, noLogprobs: true}, suite.Pass, []string{"recall alone decides"},
+		},
 		"faulty": {
 			&engine{version: "1", answer: farLost}, suite.Regression, []string{"far regressed: 10 lost", "again        curl"},
 		},

@@ -65,6 +65,9 @@ func codeOf(r Result) Code {
 		}
 		return Inconclusive
 	case Failed:
+		if r.Observation {
+			return Pass
+		}
 		return Regression
 	case Errored:
 		return ToolError

@@ -65,6 +65,10 @@ var scenarios = map[string]func() int{
 		record(passing("a/b"), Result{Case: "a/c", Outcome: Failed, Message: "lost"})
 		return 1
 	},
+	"observed": func() int {
+		record(passing("a/b"), Result{Case: "a/c", Outcome: Failed, Observation: true, Message: "lost"})
+		return 0
+	},
 	"failed-but-green": func() int { record(Result{Case: "a/c", Outcome: Failed, Message: "lost"}); return 0 },
 	"praised-then-unmeasured": func() int {
 		Verdict(Pass, "no fault found")

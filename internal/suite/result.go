@@ -20,6 +20,9 @@ type Result struct {
 	Outcome Outcome `json:"outcome"`
 	// Optional results do not make a run partial by being unmeasured; what a gentle run leaves out on purpose is optional.
 	Optional bool `json:"optional,omitempty"`
+	// Observation is one answer of many: the run's gates judge over all of them, so that a fail by itself is no fault of
+	// the run.
+	Observation bool `json:"observation,omitempty"`
 	// Seconds is how long the case took on the wall clock.
 	Seconds float64 `json:"seconds"`
 	// Message is one sentence for the reader; required for everything but a pass.

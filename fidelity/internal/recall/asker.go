@@ -59,7 +59,7 @@ func (a *Asker) SharePrompts(others ...*Asker) {
 // isNano tells assay's own word-level models, whose vocabulary confuses some words and which print unknown ones as
 // numbers.
 func isNano(model string) bool {
-	slug := Slug(model)
+	slug := Key(model)
 	return strings.HasPrefix(slug, "nano-v4") || strings.HasPrefix(slug, "nano-flash") ||
 		strings.HasPrefix(slug, "nano-llama")
 }

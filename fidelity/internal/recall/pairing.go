@@ -35,6 +35,8 @@ type Comparison struct {
 	Moved     []Shift // beyond Threshold
 	Threshold float64
 	Median    Shift // medians over cells, ID empty
+	// NoLogprobs says that the server gives no log-probabilities, so that recall alone decides.
+	NoLogprobs bool
 
 	Recall  Standing // the gate's
 	Margins Standing // whether numbers moved
@@ -76,16 +78,18 @@ func Compare(obs []Observation, g *Golden) (Comparison, error) {
 }
 
 // Decide is Compare with the gate's decision: Gate.More names cells of the plan to ask next.
-func Decide(b Budget, p Plan, obs []Observation, g *Golden, reported bool) (Comparison, error) {
+func Decide(p Plan, obs []Observation, x Context) (Comparison, error) {
+	g := x.Golden
 	c, err := Compare(obs, g)
 	if err != nil || c.Pairs == 0 {
 		return c, err
 	}
-	plan, err := gate.PlanFor(string(b))
+	plan, err := gate.PlanFor(string(x.Budget))
 	if err != nil {
 		return c, err
 	}
-	base := g.gated(p, reported)
+	c.NoLogprobs = x.NoLogprobs && len(c.Shifts) == 0
+	base := g.gated(p, x.Reported, !c.NoLogprobs)
 	now := map[string]gate.Outcome{}
 	for _, o := range obs {
 		out := OutcomeOf(o)
@@ -103,8 +107,9 @@ func Decide(b Budget, p Plan, obs []Observation, g *Golden, reported bool) (Comp
 }
 
 // gated is the golden as the gate takes it, cut to the cells of the plan: a context window that became smaller leaves
-// cells out, which the plan says. Without reports of cached tokens no warm answer is proven, and the family is out.
-func (g *Golden) gated(p Plan, reported bool) gate.Golden {
+// cells out, which the plan says. Without reports of cached tokens no warm answer is proven, and the family is out;
+// without log-probabilities recall alone decides.
+func (g *Golden) gated(p Plan, reported, logprobs bool) gate.Golden {
 	planned := map[string]bool{}
 	for _, s := range p.Order {
 		planned[s.ID] = true
@@ -118,7 +123,7 @@ func (g *Golden) gated(p Plan, reported bool) gate.Golden {
 			Family:   b.Family,
 			Unstable: b.Unstable,
 			Recall:   b.Recall,
-			Margins:  b.Margins,
+			Margins:  b.Margins && logprobs,
 			AA:       b.AA,
 			Cells:    map[string]gate.Outcome{},
 		}
@@ -180,6 +185,9 @@ func (c Comparison) String() string {
 			Nats(c.Median.Size()), Nats(c.Threshold))
 	} else {
 		s += "; no margins to compare"
+	}
+	if c.NoLogprobs {
+		s += ": the server gives no log-probabilities, recall alone decides"
 	}
 	if gaps := len(c.Unpaired) + len(c.Missing); gaps > 0 {
 		s += fmt.Sprintf("; %d cells unpaired, %d unmeasured", len(c.Unpaired), len(c.Missing))

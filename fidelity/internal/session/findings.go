@@ -95,13 +95,16 @@ func (j Job) cases(d *Done, golden *recall.Golden) []report.Case {
 		want, isPaired := paired(o, golden)
 		s, isMoved := moved[o.Cell.ID]
 		failed := d.Judgement.Code == suite.Regression
+		if o.Measured && !o.Hit { // also where the run does not fail by it
+			c.Output = strings.TrimRight(fmt.Sprintf("%s: %s\n%s", o.Class, wanted(o), o.Curl), "\n")
+		}
 		switch {
 		case o.Class == string(needle.Failed):
 			c.Outcome = report.Error
 		case !o.Measured:
 			c.Outcome = report.NotMeasured
 		case failed && !o.Hit && (!isPaired || want.Hit):
-			c.Outcome, c.Message = report.Fail, fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 80))
+			c.Outcome, c.Message = report.Fail, wanted(o)
 		case failed && isMoved:
 			c.Outcome, c.Type = report.Fail, "moved"
 			c.Message = fmt.Sprintf(

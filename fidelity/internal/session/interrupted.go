@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
-	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/report"
 	"github.com/assay-suite/assay/internal/suite"
 )
@@ -28,10 +27,7 @@ func (j Job) interrupted(d *Done, took time.Duration) error {
 		}
 	}
 	var err error
-	if d.Judgement, err = recall.Judge(d.Plan, d.Observations, recall.Context{
-		Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
-		Reported: d.Flight.State("cached-tokens") == endpoint.Supported,
-	}); err != nil {
+	if d.Judgement, err = recall.Judge(d.Plan, d.Observations, j.context(d)); err != nil {
 		return err
 	}
 	so := report.Fact{Label: "so far", Text: d.Judgement.Verdict}

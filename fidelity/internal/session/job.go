@@ -145,8 +145,8 @@ func (j Job) golden(model string) (*recall.Golden, error) {
 	if j.Golden == nil {
 		return nil, nil
 	}
-	for _, b := range recall.Profiles(j.Budget) {
-		if g, err := j.Golden(recall.GoldenFamily(model, j.Haystack.Name, b)); g != nil || err != nil {
+	for _, family := range recall.GoldenFamilies(model, j.Haystack.Name, j.Budget) {
+		if g, err := j.Golden(family); g != nil || err != nil {
 			return g, err
 		}
 	}

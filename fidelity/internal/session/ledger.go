@@ -10,8 +10,8 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// ledger records one cell as it comes. A cell is an observation: a miss by itself is no failure of the
-// run, the gates decide that, so that its outcome is a pass with its class in the message.
+// ledger records one cell as it comes. A cell is an observation: a lost needle is a fail of its own, and whether the
+// run fails is the gates' to say.
 func (j Job) ledger(o recall.Observation, repeat int, arm string) error {
 	if j.Result == nil {
 		return nil
@@ -21,10 +21,7 @@ func (j Job) ledger(o recall.Observation, repeat int, arm string) error {
 		hit = 1
 	}
 	r := suite.Result{
-		Case:    o.Cell.ID,
-		Outcome: suite.Passed,
-		Seconds: o.Seconds,
-		Message: o.Class,
+		Case: o.Cell.ID, Outcome: suite.Passed, Observation: true, Seconds: o.Seconds, Message: o.Class,
 		Numbers: suite.Numbers{"hit": hit},
 	}
 	if o.Tokens.Known {
@@ -41,6 +38,8 @@ func (j Job) ledger(o recall.Observation, repeat int, arm string) error {
 		r.Outcome = suite.Errored
 	case !o.Measured:
 		r.Outcome, r.Optional = suite.Unmeasured, true // the gates count what is missing
+	case !o.Hit:
+		r.Outcome, r.Message = suite.Failed, o.Class+": "+j.Client.Redact(wanted(o))
 	}
 	if o.Err != nil {
 		r.Message += ": " + j.Client.Redact(o.Err.Error())

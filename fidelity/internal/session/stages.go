@@ -54,13 +54,26 @@ func (j Job) asker(d *Done, nonce string, repeat int) *recall.Asker {
 	return a
 }
 
+// context is what judging a run knows beside its answers.
+func (j Job) context(d *Done) recall.Context {
+	return recall.Context{
+		Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
+		Reported:   d.Flight.State("cached-tokens") == endpoint.Supported,
+		NoLogprobs: d.Flight.State("logprobs") == endpoint.Unsupported && !d.sameKind(),
+	}
+}
+
+// sameKind reports whether the golden's server was of a known kind and this one is of it as well: log-probabilities
+// that it gave then can be had, and their absence is a gap.
+func (d *Done) sameKind() bool {
+	kind := d.Server.Kind
+	return d.Golden != nil && kind != "" && kind != string(endpoint.KindUnknown) && d.Golden.Server.Kind == kind
+}
+
 // decide judges, and while the gate wants more cells asks them and judges again. The stages were declared before the
 // first answer, and each is asked to its end.
 func (j Job) decide(ctx context.Context, d *Done, a *recall.Asker) error {
-	x := recall.Context{
-		Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
-		Reported: d.Flight.State("cached-tokens") == endpoint.Supported,
-	}
+	x := j.context(d)
 	asked := map[string]bool{}
 	for {
 		var err error

@@ -21,6 +21,11 @@ func clip(s string, n int) string {
 	return s
 }
 
+// wanted is what a question was to be answered with, and what it was.
+func wanted(o recall.Observation) string {
+	return fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 80))
+}
+
 // duration prints seconds as people say them.
 func duration(s float64) string {
 	if s < 100 {
