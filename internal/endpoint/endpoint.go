@@ -76,6 +76,7 @@ type Client struct {
 	model string
 	api   *openai.Client
 	wire  *transport
+	step  func() // nil: nobody watches
 }
 
 // New returns a client. It sends nothing. It fails when the base URL is not an absolute http(s) URL,
@@ -115,6 +116,22 @@ func (c *Client) WithModel(model string) *Client {
 	d := *c
 	d.model = model
 	return &d
+}
+
+// SurveySteps is how often a Survey calls the function of Watched: before each thing that it finds out.
+const SurveySteps = 16
+
+// Watched returns a client of the same server that tells of each step of a pre-flight, before its first request.
+func (c *Client) Watched(step func()) *Client {
+	d := *c
+	d.step = step
+	return &d
+}
+
+func (c *Client) begins() {
+	if c.step != nil {
+		c.step()
+	}
 }
 
 // Root is the base URL without /v1 and without a trailing slash.

@@ -63,6 +63,7 @@ func (p Preflight) Logprobs() int {
 func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error) {
 	before := c.Requests()
 	p := Preflight{Model: c.model}
+	c.begins()
 	list, err := c.Models(ctx)
 	if IsUnreachable(err) || IsShed(err) || ctx.Err() != nil {
 		return p, err
@@ -77,6 +78,7 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 	c = c.WithModel(p.Model)
 
 	prompt := probePrompt(nonce)
+	c.begins()
 	chat, err := c.probeLogprobs(ctx, &p, prompt)
 	if refused, ok := errors.AsType[*StatusError](err); ok && odd != "" && ClassOf(chat, err) == Refused &&
 		aboutModel.MatchString(refused.Message) {
@@ -94,12 +96,15 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 		p.add(Feature{Name: "request-fields", State: Unsupported, Detail: d.String()})
 	}
 	p.add(usageFeature(chat.Usage))
+	c.begins()
 	p.add(c.probeCompletions(ctx, nonce))
+	c.begins()
 	tok, f := c.probeTokenize(ctx, prompt)
 	p.add(f)
 	if !p.Window.Known {
 		p.Window = tok.Window
 	}
+	c.begins()
 	c.probeCache(ctx, &p, nonce)
 	window := Feature{Name: "window", State: Unknown, Detail: "the server does not report its context length"}
 	if p.Window.Known {

@@ -24,6 +24,7 @@ func (c *Client) Survey(ctx context.Context, nonce string) (Survey, error) {
 		return s, err
 	}
 	c = c.WithModel(p.Model)
+	c.begins()
 	if s.Identity, err = c.Identify(ctx); err != nil {
 		return s, err
 	}
@@ -34,6 +35,7 @@ func (c *Client) Survey(ctx context.Context, nonce string) (Survey, error) {
 		c.probeIDs, c.probeEcho, c.probePromptLogprobs, c.probeUsageStream, c.probeSeed, c.probeSampling, c.probeThinking,
 		c.probeContinue, c.probeFlush, c.probeIndexer,
 	} {
+		c.begins()
 		s.add(probe(ctx, nonce, s.Identity))
 		if ctx.Err() != nil {
 			return s, fmt.Errorf("pre-flight: %w", context.Cause(ctx))

@@ -63,8 +63,12 @@ func TestSurveyOfTheFlavours(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, s := quirky(t, row.options)
-			got, err := c.Survey(t.Context(), "n1")
+			steps := 0
+			got, err := c.Watched(func() { steps++ }).Survey(t.Context(), "n1")
 			require.NoError(t, err)
+			if steps != SurveySteps {
+				t.Errorf("%d steps were told of, and SurveySteps is %d", steps, SurveySteps)
+			}
 			want := map[string]Capability{}
 			for f := range strings.FieldsSeq("chat logprobs usage completions tokenize cached-tokens cache-salt window " +
 				"completions-ids echo prompt-logprobs usage-stream seed sampling-fields thinking-switch continue-final flush " +

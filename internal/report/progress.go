@@ -15,7 +15,9 @@ import (
 //
 // Requests differ in cost by orders of magnitude (a prompt of 128 tokens and one of
 // 131,072), so the time left is estimated from cost, not from the count, where the
-// caller gives costs.
+// caller gives costs. Where it also says how long all of it is expected to take, the
+// time left follows the pace of the last answers, and a whole line says so when that
+// pace has changed.
 type Progress struct {
 	mu        sync.Mutex
 	w         io.Writer
@@ -29,18 +31,22 @@ type Progress struct {
 	done      int
 	drawn     int // steps the bar knows of
 	cost      float64
+	recent    []stage // of the last steps, oldest first
+	said      float64 // pace that the reader knows of: time used over time expected
+	settled   int     // steps since it is another
 	closed    bool
 }
 
 // ProgressOptions describes a progress line. Total is the number of steps, Cost their
-// summed cost in any unit (0: every step costs the same). Now is the clock, nil for
-// the wall clock.
+// summed cost in any unit (0: every step costs the same), Expect how long they should
+// take (0: not known). Now is the clock, nil for the wall clock.
 type ProgressOptions struct {
-	Label string
-	Total int
-	Cost  float64
-	Style Style
-	Now   func() time.Time
+	Label  string
+	Total  int
+	Cost   float64
+	Expect time.Duration
+	Style  Style
+	Now    func() time.Time
 }
 
 // NewProgress starts a progress display on w, normally os.Stderr with StyleFor of it.
@@ -49,8 +55,8 @@ func NewProgress(w io.Writer, o ProgressOptions) *Progress {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	p := &Progress{w: w, o: o, start: o.Now()}
-	p.lastLine = p.start
+	p := &Progress{w: w, o: o, start: o.Now(), said: 1}
+	p.lastLine, p.recent = p.start, []stage{{p.start, 0}}
 	if o.Style.Live && o.Total > 0 {
 		p.theme = progressbar.Theme{Saucer: "█", SaucerPadding: "░"}
 		if o.Style.ASCII {
@@ -87,6 +93,7 @@ func (p *Progress) AddCost(n int, cost float64) {
 	n = max(0, min(n, p.o.Total-p.done)) // the bar refuses more than its maximum
 	p.done += n
 	p.cost += max(cost, 0)
+	p.pace()
 	if p.bar == nil {
 		p.plainLine(p.done == p.o.Total && n > 0)
 		return
@@ -160,6 +167,9 @@ func (p *Progress) status() string {
 	share := float64(p.done) / float64(p.o.Total)
 	if p.o.Cost > 0 {
 		share = min(p.cost/p.o.Cost, 1)
+	}
+	if p.o.Expect > 0 {
+		return s + "   eta " + seconds(p.left())
 	}
 	if share <= 0 {
 		return s + "   eta unknown"

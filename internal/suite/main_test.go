@@ -15,10 +15,10 @@ func TestExitCodesAndVerdictLines(t *testing.T) {
 		verdict  string
 		stderr   string
 	}{
-		"tests passed":  {scenario: "plain-pass", code: 0, verdict: "verdict pass"},
-		"tests failed":  {scenario: "plain-fail", code: 1, verdict: "verdict fault: tests failed"},
-		"cases passed":  {scenario: "all-pass", code: 0, verdict: "verdict pass"},
-		"a case failed": {scenario: "one-failed", code: 1, verdict: "verdict fault: 1 of 2 cases"},
+		"tests passed":              {scenario: "plain-pass", code: 0, verdict: "verdict pass"},
+		"tests failed":              {scenario: "plain-fail", code: 1, verdict: "verdict fault: tests failed"},
+		"cases passed":              {scenario: "all-pass", code: 0, verdict: "verdict pass"},
+		"a case failed":             {scenario: "one-failed", code: 1, verdict: "verdict fault: 1 of 2 cases"},
 		"one answer of many failed": {scenario: "observed", code: 0, verdict: "verdict pass"},
 		"a case failed in a green test": {
 			scenario: "failed-but-green",

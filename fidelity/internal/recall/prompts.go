@@ -95,7 +95,7 @@ func (a *Asker) spec(c Cell) needle.Spec {
 	case Repeated:
 		s.Placement, s.Repeat = needle.Spread, c.Copies
 	}
-	if c.Family == Cache && !a.salted() {
+	if c.Family == Cache && !a.salted() || c.Family == PaceCell {
 		s.Nonce = a.RunNonce
 	}
 	return s

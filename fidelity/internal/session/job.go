@@ -59,6 +59,9 @@ type Done struct {
 	Added        int                    // cells that the gate wanted besides the plan's
 	Judgement    recall.Judgement
 	Report       report.Run
+
+	pace     recall.Pace
+	measured bool // pace, by questions
 }
 
 // ErrDeclined says that the user did not agree to the plan.
@@ -77,7 +80,9 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	began := now()
 	nonce := fmt.Sprintf("run %x", began.UnixNano())
 	var d Done
-	survey, err := j.Client.Survey(ctx, nonce)
+	bar := j.beginFlight()
+	defer bar.Done()
+	survey, err := j.Client.Watched(func() { bar.Add(1) }).Survey(ctx, nonce)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -103,7 +108,11 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 			return d, err
 		}
 	}
-	d.Report = j.head(d, began, flightTook)
+	if err := j.measure(ctx, &d, nonce, flightTook, bar); err != nil {
+		return d, err
+	}
+	bar.Done()
+	d.Report = j.head(d, began)
 	if err := report.WriteHead(j.Out, d.Report, j.Style); err != nil {
 		return d, err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // head fills in what is known before the plan is sent.
-func (j Job) head(d Done, began time.Time, flightTook time.Duration) report.Run {
+func (j Job) head(d Done, began time.Time) report.Run {
 	r := report.Run{
 		Title: j.Title, Hint: j.Hint, Started: began,
 		Identity: []report.Fact{
@@ -29,7 +29,7 @@ func (j Job) head(d Done, began time.Time, flightTook time.Duration) report.Run 
 	for _, f := range d.Flight.Features {
 		r.Capabilities = append(r.Capabilities, capability(f))
 	}
-	r.Plan = j.planLines(d, flightTook)
+	r.Plan = j.planLines(d)
 	return r
 }
 
@@ -56,19 +56,16 @@ func capability(f endpoint.Feature) report.Capability {
 	return c
 }
 
-func (j Job) planLines(d Done, flightTook time.Duration) []string {
+func (j Job) planLines(d Done) []string {
 	p, cost := d.Plan, d.Plan.Cost()
-	rate := j.Rate
-	on := " on 2 cores"
-	if rate == 0 {
-		// About ten prompts of some two hundred tokens; prefill of long prompts is rarely slower per token.
-		rate = float64(d.Flight.Requests*200) / max(flightTook.Seconds(), 0.001)
-		on = " at the pre-flight's speed"
+	took := 0.0
+	for _, c := range p.Cells {
+		took += d.pace.Seconds(c)
 	}
 	further := p.Count(recall.Extra) + p.Count(recall.Concurrency)
 	lines := []string{fmt.Sprintf("%d grid cells + %d window + %d cache + %d further; %s prompt tokens; about %s%s",
 		p.Count(recall.Recall), p.Count(recall.Window), p.Count(recall.Cache), further, thousands(cost.Tokens),
-		duration(float64(cost.Tokens)/rate), on)}
+		duration(took*float64(max(1, j.Repeats))), j.paceWords(d))}
 	if j.Repeats > 1 {
 		lines = append(lines, fmt.Sprintf("all of it %d times: the first %d choose the stable cells, the last is the golden",
 			j.Repeats, j.Repeats-1))
@@ -83,7 +80,8 @@ func (j Job) planLines(d Done, flightTook time.Duration) []string {
 		lines = append(lines, fmt.Sprintf("continues %s: %d answers are taken over", j.Shown(j.Past.Folder), n))
 	}
 	if d.Flight.State("tokenize") != endpoint.Supported {
-		lines = append(lines, "no tokenize route: the length of each prompt costs about one more request of that length")
+		lines = append(lines, "no tokenize route: the length of each prompt costs about one more request of that length, "+
+			"which is in the time")
 	}
 	if len(p.LeftOut) > 0 {
 		lines = append(lines, "left out: "+strings.Join(p.LeftOut, ", "))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/assay-suite/assay/fidelity/internal/ask"
 	"github.com/assay-suite/assay/fidelity/internal/recall"
@@ -21,7 +22,7 @@ func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
 			return err
 		}
 		have := j.Past.answered(d.Plan.Cells, r)
-		obs, err := j.send(ctx, a, d.Plan.Cells, have, r)
+		obs, err := j.send(ctx, d, a, d.Plan.Cells, have, r)
 		if err != nil {
 			if r == 0 {
 				d.Observations = obs
@@ -94,7 +95,7 @@ func (j Job) decide(ctx context.Context, d *Done, a *recall.Asker) error {
 			return nil
 		}
 		have := j.Past.answered(cells, 0)
-		obs, err := j.send(ctx, a, cells, have, 0)
+		obs, err := j.send(ctx, d, a, cells, have, 0)
 		if err != nil {
 			return err
 		}
@@ -108,6 +109,7 @@ func (j Job) decide(ctx context.Context, d *Done, a *recall.Asker) error {
 // goes into this run's ledger too, so that this run can be continued in its turn.
 func (j Job) send(
 	ctx context.Context,
+	d *Done,
 	a *recall.Asker,
 	cells []recall.Cell,
 	have map[string]recall.Observation,
@@ -119,7 +121,7 @@ func (j Job) send(
 	out := make([]recall.Observation, len(cells))
 	var todo []recall.Cell
 	var at []int
-	cost := 0
+	cost := 0.0
 	for i, c := range cells {
 		if o, ok := have[c.ID]; ok {
 			out[i] = o
@@ -127,7 +129,7 @@ func (j Job) send(
 			continue
 		}
 		todo, at = append(todo, c), append(at, i)
-		cost += c.Cost.Tokens
+		cost += d.pace.Seconds(c)
 	}
 	if failed != nil || len(todo) == 0 {
 		return out, failed
@@ -137,14 +139,14 @@ func (j Job) send(
 		bar = report.NewProgress(j.Live, report.ProgressOptions{
 			Label: "recall",
 			Total: len(todo),
-			Cost:  float64(cost),
+			Cost:  cost, Expect: time.Duration(cost * float64(time.Second)),
 			Style: j.Style,
 			Now:   j.Now,
 		})
 	}
 	defer bar.Done()
 	a.Saw = func(o recall.Observation) {
-		bar.AddCost(1, float64(o.Cell.Cost.Tokens))
+		bar.AddCost(1, d.pace.Seconds(o.Cell))
 		failed = errors.Join(failed, j.ledger(o, repeat, ""))
 	}
 	obs, err := a.Ask(ctx, todo)
