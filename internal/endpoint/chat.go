@@ -172,7 +172,7 @@ func (c *Client) newCall(s Sampling, d dialect) (*call, error) {
 	if s.MaxTokens < 1 {
 		return nil, fmt.Errorf("endpoint: max_tokens is %d: it must be at least 1", s.MaxTokens)
 	}
-	k := &call{answer: true, stream: s.Stream, fields: map[string]any{"model": c.modelOf(s)}}
+	k := &call{answer: true, stream: s.Stream, fresh: c.fresh, fields: map[string]any{"model": c.modelOf(s)}}
 	if !d.temperature {
 		k.fields["temperature"] = 0
 	}

@@ -77,6 +77,7 @@ type Client struct {
 	api   *openai.Client
 	wire  *transport
 	step  func() // nil: nobody watches
+	fresh bool   // a connection of its own for each answer
 }
 
 // New returns a client. It sends nothing. It fails when the base URL is not an absolute http(s) URL,
@@ -87,9 +88,9 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	limits := o.Limits.orDefault()
-	base := o.Transport
+	base, fresh := o.Transport, o.Transport
 	if base == nil {
-		base = &http.Transport{
+		pooled := &http.Transport{
 			Proxy:                 http.ProxyFromEnvironment,
 			DialContext:           (&net.Dialer{Timeout: limits.Connect}).DialContext,
 			TLSHandshakeTimeout:   limits.Connect,
@@ -98,8 +99,13 @@ func New(o Options) (*Client, error) {
 			ForceAttemptHTTP2:     true,
 			ExpectContinueTimeout: time.Second,
 		}
+		single := pooled.Clone()
+		single.DisableKeepAlives = true
+		base, fresh = pooled, single
 	}
-	w := &transport{base: base, limits: limits, redact: newRedactor(o.APIKey), key: o.APIKey, onWait: o.OnWait}
+	w := &transport{
+		base: base, fresh: fresh, limits: limits, redact: newRedactor(o.APIKey), key: o.APIKey, onWait: o.OnWait,
+	}
 	if o.MaxInFlight > 0 {
 		w.slots = make(chan struct{}, o.MaxInFlight)
 	}
@@ -115,6 +121,14 @@ func New(o Options) (*Client, error) {
 func (c *Client) WithModel(model string) *Client {
 	d := *c
 	d.model = model
+	return &d
+}
+
+// Fresh returns a client of the same server that asks every question on a connection of its own: routers keep a
+// connection on one replica. A Transport of Options does as it does.
+func (c *Client) Fresh() *Client {
+	d := *c
+	d.fresh = true
 	return &d
 }
 

@@ -20,6 +20,7 @@ type call struct {
 	answer   bool           // the body is a completion: read it into reply
 	history  bool           // a turn is the assistant's
 	stream   bool           // an event stream was asked for
+	fresh    bool           // on a connection of its own
 	sink     func(io.Reader) error
 	failures int // attempts that may be repeated and that the server did not ask to wait after
 	waited   time.Duration
@@ -35,6 +36,7 @@ type callKey struct{}
 // because go-openai's types cannot tell absent from zero. go-openai gets an empty answer in return.
 type transport struct {
 	base     http.RoundTripper
+	fresh    http.RoundTripper // keeps no connection
 	limits   Limits
 	redact   redactor
 	key      string
@@ -122,7 +124,11 @@ func (t *transport) attempt(ctx context.Context, req *http.Request, body []byte,
 	if t.key != "" {
 		send.Header.Set("Authorization", "Bearer "+t.key)
 	}
-	res, err := t.base.RoundTrip(send)
+	base := t.base
+	if c.fresh {
+		base = t.fresh
+	}
+	res, err := base.RoundTrip(send)
 	if err != nil {
 		return t.cuts.seen(t.sendFailed(ctx, err, req.URL.Host, time.Since(began)), time.Since(began))
 	}

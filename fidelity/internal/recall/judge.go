@@ -18,6 +18,7 @@ type Judgement struct {
 	Golden   *Comparison // nil without a golden
 	Controls Controls
 	Totals   totals.Result
+	Replicas Replicas
 	Logprobs string   // why margins were not measured although the server gives log-probabilities; empty: they were
 	Errors   []string // cells whose request failed
 	Code     suite.Code
@@ -31,6 +32,7 @@ type Context struct {
 	Deterministic bool    // the engine repeats itself to the bit, so that its noise is known without a golden
 	Reported      bool    // it was seen to report cache hits
 	NoLogprobs    bool    // it was seen to give no log-probabilities
+	Replicas      Replicas
 }
 
 // Judge runs all gates over a run.
@@ -38,7 +40,7 @@ type Context struct {
 // A golden decides where there is one; the internal controls decide where there is none, and are printed
 // either way. A cache that changes answers is a fault whatever the golden says.
 func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
-	var j Judgement
+	j := Judgement{Replicas: x.Replicas}
 	var err error
 	obs, j.Logprobs = checked(obs)
 	j.Hits, j.Of = Count(obs, func(o Observation) bool { return o.Cell.Family == Recall })
@@ -89,6 +91,9 @@ func (j *Judgement) conclude() (suite.Code, string) {
 	}
 	if g := j.Golden; g != nil && g.Overall == Regressed {
 		return suite.Regression, "REGRESSED  " + j.regression()
+	}
+	if j.Replicas.Standing == Regressed { // what the same question shows, no place in a context or cache can explain
+		return suite.Regression, "fault  " + j.Replicas.Text
 	}
 	if j.Cache.Standing == Regressed {
 		return suite.Regression, "fault  " + j.Cache.Text
@@ -153,6 +158,9 @@ func (j *Judgement) regression() string {
 	}
 	if len(g.Lost) == 0 {
 		parts = append(parts, "no needle lost")
+	}
+	if j.Replicas.Standing == Regressed {
+		parts = append(parts, j.Replicas.Text)
 	}
 	return strings.Join(parts, "; ")
 }

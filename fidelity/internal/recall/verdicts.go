@@ -1,6 +1,10 @@
 package recall
 
-import "github.com/assay-suite/assay/internal/suite"
+import (
+	"cmp"
+
+	"github.com/assay-suite/assay/internal/suite"
+)
 
 // Gate is one verdict of a run, as a case.
 type Gate struct {
@@ -37,6 +41,9 @@ func (jd Judgement) Gates() []Gate {
 		suite.Pass: suite.Passed, suite.Regression: suite.Failed, suite.Inconclusive: suite.Unmeasured,
 	}[jd.Totals.Code]
 	return append(out, controls, Gate{
+		"fidelity/gate/replicas", "the same greedy question MUST be answered alike on every connection",
+		GateOutcome(jd.Replicas.Standing), cmp.Or(jd.Replicas.Text, "not asked"),
+	}, Gate{
 		"fidelity/gate/answers", "no more answers MUST be wrong than those of a sound model", answers, jd.Totals.All.String(),
 	})
 }

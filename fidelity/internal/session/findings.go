@@ -132,6 +132,8 @@ func diagnosis(d *Done, golden *recall.Golden) report.Fact {
 	f := report.Fact{Label: "diagnosis"}
 	lost := jd.Golden != nil && len(jd.Golden.Lost) > 0 || jd.Golden == nil && jd.Controls.Standing == recall.Regressed
 	switch {
+	case jd.Replicas.Standing == recall.Regressed:
+		f.Text = jd.Replicas.Text
 	case jd.Controls.Standing == recall.Regressed && jd.Controls.Where == "everywhere":
 		f.Text = "recall is lost at every length and distance, while answers keep their form"
 	case jd.Window.Words != "":

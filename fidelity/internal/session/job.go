@@ -60,6 +60,7 @@ type Done struct {
 	Judgement    recall.Judgement
 	Report       report.Run
 
+	replicas recall.Replicas
 	pace     recall.Pace
 	measured bool // pace, by questions
 }

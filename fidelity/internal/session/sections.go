@@ -108,6 +108,9 @@ func (j Job) body(d *Done) {
 		window,
 		report.Fact{Label: "cache", Text: jd.Cache.Text},
 	)
+	if jd.Replicas.Text != "" {
+		r.Facts = append(r.Facts, report.Fact{Label: "replicas", Text: jd.Replicas.Text})
+	}
 	r.Facts = append(r.Facts, j.goldenFacts(d, golden)...)
 	if jd.Code == suite.Regression && len(after) == 0 {
 		r.Facts = append(r.Facts, diagnosis(d, golden))

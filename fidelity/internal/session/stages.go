@@ -35,6 +35,11 @@ func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
 			continue
 		}
 		d.Observations = obs
+		if !j.Deterministic { // the engine of this process has no replicas
+			if d.replicas, err = a.AskReplicas(ctx, d.Plan, j.Budget); err != nil {
+				return err
+			}
+		}
 		if err := j.decide(ctx, d, a); err != nil {
 			return err
 		}
@@ -58,7 +63,7 @@ func (j Job) asker(d *Done, nonce string, repeat int) *recall.Asker {
 // context is what judging a run knows beside its answers.
 func (j Job) context(d *Done) recall.Context {
 	return recall.Context{
-		Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
+		Replicas: d.replicas, Budget: j.Budget, Golden: d.Golden, Deterministic: j.Deterministic,
 		Reported:   d.Flight.State("cached-tokens") == endpoint.Supported,
 		NoLogprobs: d.Flight.State("logprobs") == endpoint.Unsupported && !d.sameKind(),
 	}
