@@ -168,6 +168,7 @@ def sinkhorn(call, logits, comb, variant, iterations, hc_eps):
 @op("mhc_pre")
 def mhc_pre(call, x, fn, scale, base, y, post, comb, hc_mult, sinkhorn_iterations, hc_eps, norm_eps):
     t, n, c = x.shape
+    need(n * c % 64 == 0, "sums of whole blocks of 64")  # _num_slices_for asserts it
     flat = x.contiguous().view(t, n * c)
     pre, p, m = call.launch(mhc.hc_mix_stats_sinkhorn, flat, fn.contiguous(), scale, base, int(n), int(sinkhorn_iterations), norm_eps, hc_eps)
     post.copy_(p)

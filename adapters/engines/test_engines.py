@@ -36,6 +36,29 @@ class Stubs(unittest.TestCase):
         self.assertNotIsInstance(json.decoder, stubs.Stub)
 
 
+class Sources(unittest.TestCase):
+    def test_kernel_files_come_out_of_a_wheel(self):
+        import tempfile
+        import zipfile
+
+        import sources
+
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = os.path.join(folder, "vllm-9.9.9-py3-none-any.whl")
+            with zipfile.ZipFile(wheel, "w") as z:
+                z.writestr("vllm/__init__.py", "raise ImportError")
+                z.writestr("vllm/v1/attention/ops/triton_decode_attention.py", "x = 1")
+                z.writestr("vllm/v1/attention/ops/other.py", "x = 2")
+            out = os.path.join(folder, "out")
+            sources.main([out, wheel])
+            found = sorted(os.path.relpath(os.path.join(r, n), out) for r, _, names in os.walk(out) for n in names)
+            self.assertEqual(found, ["VERSIONS.json", "vllm/v1/attention/ops/triton_decode_attention.py"])
+            for arguments, words in ((["x"], "python3"), ([out, wheel], "exists"), ([out + "2", os.path.join(folder, "torch-1-x.whl")], "no adapter")):
+                with self.assertRaisesRegex(SystemExit, words):
+                    sources.main(arguments)
+            self.assertEqual(sorted(os.listdir(folder)), ["out", "vllm-9.9.9-py3-none-any.whl"])
+
+
 class Adapters(unittest.TestCase):
     """An adapter is short, and takes parameters that the operator has."""
 
