@@ -37,6 +37,15 @@ func (l line) String() string {
 		l.equal, l.of, l.fit)
 }
 
+// row is the line's row in docs/hardware.md.
+func (l line) row() string {
+	fit, _, _ := strings.Cut(l.fit, "; the data cannot tell")
+	if _, words, found := strings.Cut(fit, "bit-equal: "); found {
+		fit = words
+	}
+	return fmt.Sprintf("| `%s` | %d of %d | %s |", l.group, l.equal, l.of, fit)
+}
+
 // What MUST hold of the outputs that ship with the suite, by the end of their group's name: the verdict under the
 // contract that its name declares, and the fit. fp8 results are judged under fp32 accumulation, which Hopper does not
 // do.
@@ -61,6 +70,8 @@ func TestOracles(t *testing.T) {
 	t.Parallel()
 	names, err := fixtures.FS.ReadDir("oracles")
 	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/hardware.md")
+	require.NoError(t, err)
 	for _, n := range names {
 		if !strings.HasSuffix(n.Name(), ".safetensors") {
 			continue
@@ -70,6 +81,9 @@ func TestOracles(t *testing.T) {
 		for _, l := range examineOracle(t, f, n.Name(), "") {
 			fmt.Println(l)
 			checkShipped(t, l)
+			if page := string(page); !strings.Contains(page, l.row()) {
+				t.Errorf("docs/hardware.md does not have the row %s", l.row())
+			}
 		}
 	}
 	dir, set := os.LookupEnv("ASSAY_ORACLES")
