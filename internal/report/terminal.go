@@ -125,7 +125,11 @@ func WriteBody(w io.Writer, r Run, s Style) error {
 // ending in a line break. It has no colour: it also goes into test logs.
 func FindingText(f Finding) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--- FAIL: %s", oneLine(f.Case))
+	head := "FAIL"
+	if f.State == Unmeasured {
+		head = "NOT MEASURED"
+	}
+	fmt.Fprintf(&b, "--- %s: %s", head, oneLine(f.Case))
 	if f.Class != "" {
 		fmt.Fprintf(&b, " (%s)", oneLine(f.Class))
 	}

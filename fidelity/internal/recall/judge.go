@@ -19,7 +19,10 @@ type Judgement struct {
 	Controls Controls
 	Totals   totals.Result
 	Replicas Replicas
+	Shape    Shape    // of the lost needles; without a text there is none
 	Logprobs string   // why margins were not measured although the server gives log-probabilities; empty: they were
+	Gaps     string   // how many questions were not measured, and why; empty: all were
+	Canned   string   // what is wrong when nearly all questions get one and the same answer; empty: they do not
 	Errors   []string // cells whose request failed
 	Code     suite.Code
 	Verdict  string // text of the verdict line
@@ -65,6 +68,12 @@ func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 		noise = &Noise{Source: "deterministic engine"}
 	}
 	j.Window = JudgeWindow(obs)
+	j.Shape, _ = ShapeOf(obs, x.Golden)
+	j.Gaps = gaps(obs)
+	if text, n, of := constant(obs); n > 0 {
+		j.Canned = fmt.Sprintf("%d of %d questions, each about another code, get the same answer %q: a mock server, a "+
+			"canned answer, dead logits, or a model that never sees the prompt", n, of, Clip(text, 60))
+	}
 	if j.Cache, err = JudgeCache(obs, noise, x.Reported); err != nil {
 		return j, err
 	}
@@ -82,12 +91,26 @@ func Judge(p Plan, obs []Observation, x Context) (Judgement, error) {
 		return j, err
 	}
 	j.Code, j.Verdict = j.conclude()
+	if j.Code == suite.Inconclusive && j.Gaps != "" {
+		j.Verdict += "; " + j.Gaps
+	}
 	return j, nil
+}
+
+// Clip is the beginning of a text, n characters of it at most.
+func Clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
 }
 
 func (j *Judgement) conclude() (suite.Code, string) {
 	if len(j.Errors) > 0 {
 		return suite.ToolError, fmt.Sprintf("engine error: %d requests failed, first %s", len(j.Errors), j.Errors[0])
+	}
+	if j.Canned != "" {
+		return suite.Regression, "fault  " + j.Canned
 	}
 	if g := j.Golden; g != nil && g.Overall == Regressed {
 		return suite.Regression, "REGRESSED  " + j.regression()

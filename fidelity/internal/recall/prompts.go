@@ -37,6 +37,9 @@ func (a *Asker) build(ctx context.Context, c Cell) question {
 		return q
 	}
 	o.Prompt, o.PromptSHA, o.Expected = prompt.Text, promptHash(c, prompt.Text), prompt.Truth.Code
+	if len(prompt.Copies) > 0 {
+		o.Before, o.FromEnd = prompt.Copies[0].Before, prompt.Copies[0].FromEnd
+	}
 	if isNano(a.Flight.Model) {
 		prompt.Truth.Haystack = nano.Decode(nano.Encode(prompt.Truth.Haystack))
 	}

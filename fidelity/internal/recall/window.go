@@ -9,6 +9,7 @@ import (
 type WindowVerdict struct {
 	Counts string // "tail 4/4 · just inside 4/4 · ..."
 	Words  string // what the pattern says; empty when every arm was found
+	Named  bool   // the pattern is a signature
 }
 
 var armNames = map[string]string{
@@ -39,10 +40,11 @@ func JudgeWindow(obs []Observation) WindowVerdict {
 			state[arm] = "mixed"
 		}
 	}
-	return WindowVerdict{strings.Join(counts, " · "), windowWords(state)}
+	words, named := windowWords(state)
+	return WindowVerdict{strings.Join(counts, " · "), words, named}
 }
 
-func windowWords(s map[string]string) string {
+func windowWords(s map[string]string) (words string, named bool) {
 	is := func(want string, arms ...string) bool {
 		for _, a := range arms {
 			if s[a] != want {
@@ -59,23 +61,23 @@ func windowWords(s map[string]string) string {
 	}
 	switch {
 	case is("found", WindowArms()...):
-		return ""
+		return "", false
 	case is("unmeasured", WindowArms()...):
-		return "nothing was measured"
+		return "nothing was measured", false
 	case is("lost", Short):
-		return "not even a short prompt is answered: the loss is no matter of where the needle stands"
+		return "not even a short prompt is answered: the loss is no matter of where the needle stands", true
 	case len(open) > 0:
-		return "no pattern: " + strings.Join(open, ", ") + " unmeasured"
+		return "no pattern: " + strings.Join(open, ", ") + " unmeasured", false
 	case is("found", Tail, Inside, Repeated, Short) && s[Start] != "found":
 		return "start lost, tail and repeats found: the far path reads the recent part of the context only (selection of " +
-			"the last k, a lost early part, or a window on every layer with its edge before the repeats)"
+			"the last k, a lost early part, or a window on every layer with its edge before the repeats)", true
 	case is("found", Tail, Short) && is("lost", Inside, Start, Repeated):
-		return "only the last sentences are read: a sliding window on every layer, the far path does nothing"
+		return "only the last sentences are read: a sliding window on every layer, the far path does nothing", true
 	case is("found", Repeated, Short) && is("lost", Start):
 		return "found when repeated, lost when alone, at the tail too: what is selected does not depend on what is asked " +
-			"(random or mis-scored selection)"
+			"(random or mis-scored selection)", true
 	case is("found", Short) && is("lost", Tail, Inside, Start, Repeated):
-		return "found in a short prompt only: the long context as such is lost"
+		return "found in a short prompt only: the long context as such is lost", true
 	}
-	return "mixed: no single signature fits"
+	return "mixed: no single signature fits", false
 }

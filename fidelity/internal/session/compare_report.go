@@ -181,7 +181,7 @@ func (c *Compared) findings(redact func(string) string) []report.Finding {
 		f := report.Finding{
 			Case: id, Class: is.Class, State: state(is), Claim: "what the first server answers the second MUST answer as well",
 			Expected: is.Expected, Prompt: is.Prompt, Answer: is.Answer, Again: is.Curl,
-			Got: fmt.Sprintf("%q, and before %q", clip(is.Answer, 80), clip(was.Answer, 80)),
+			Got: fmt.Sprintf("%q, and before %q", recall.Clip(is.Answer, 80), recall.Clip(was.Answer, 80)),
 		}
 		if is.Err != nil {
 			f.Got = redact(is.Err.Error())
@@ -218,7 +218,7 @@ func (c *Compared) cases() []report.Case {
 		case !o.Measured:
 			r.Outcome, r.Message = report.NotMeasured, o.Class
 		case slices.Contains(lost, s.ID) && c.Code == suite.Regression:
-			r.Outcome, r.Message = report.Fail, fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 80))
+			r.Outcome, r.Message = report.Fail, fmt.Sprintf("want %s, got %q", o.Expected, recall.Clip(o.Answer, 80))
 		}
 		out = append(out, r)
 	}

@@ -42,7 +42,7 @@ func (j Job) finding(o recall.Observation, golden *recall.Golden, jd recall.Judg
 	f := report.Finding{
 		Case: o.Cell.ID, Class: o.Class, State: state(o), Claim: o.Cell.Claim,
 		Expected: o.Expected, Prompt: o.Prompt, Answer: o.Answer, Again: o.Curl,
-		Got: fmt.Sprintf("%q", clip(o.Answer, 80)),
+		Got: fmt.Sprintf("%q", recall.Clip(o.Answer, 80)),
 	}
 	if o.Cell.Family == recall.Cache {
 		f.Claim = recall.Claim
@@ -132,14 +132,20 @@ func diagnosis(d *Done, golden *recall.Golden) report.Fact {
 	f := report.Fact{Label: "diagnosis"}
 	lost := jd.Golden != nil && len(jd.Golden.Lost) > 0 || jd.Golden == nil && jd.Controls.Standing == recall.Regressed
 	switch {
+	case jd.Canned != "":
+		f.Text = jd.Canned
 	case jd.Replicas.Standing == recall.Regressed:
 		f.Text = jd.Replicas.Text
 	case jd.Controls.Standing == recall.Regressed && jd.Controls.Where == "everywhere":
 		f.Text = "recall is lost at every length and distance, while answers keep their form"
+	case jd.Window.Named:
+		f.Text = jd.Window.Words
+	case lost && jd.Shape.Text != "":
+		f.Text = jd.Shape.Text
 	case jd.Window.Words != "":
 		f.Text = jd.Window.Words
 	case lost:
-		f.Text = "needles are lost here and there; no place in the context stands out"
+		f.Text = "needles are lost here and there: no distance, position or length stands out"
 	case jd.Golden != nil && jd.Golden.Margins == recall.Regressed && jd.Golden.Overall == recall.Regressed:
 		f.Text = "no needle is lost, but the model computes other numbers: a scale, a bound, a precision or another " +
 			"checkpoint"

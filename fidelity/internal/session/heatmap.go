@@ -53,7 +53,7 @@ func cellOf(o recall.Observation, golden *recall.Golden) report.Cell {
 		Case:  o.Cell.ID,
 		Class: o.Class,
 		State: state(o),
-		Title: fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 60)),
+		Title: fmt.Sprintf("want %s, got %q", o.Expected, recall.Clip(o.Answer, 60)),
 	}
 	if m, ok := o.MinMargin(); ok {
 		c.Margin = &m

@@ -102,12 +102,18 @@ func (j Job) body(d *Done) {
 	if jd.Logprobs != "" {
 		r.Facts = append(r.Facts, report.Fact{Label: "evidence", Text: jd.Logprobs})
 	}
+	if jd.Shape.Text != "" {
+		r.Facts = append(r.Facts, report.Fact{Label: "shape", Text: jd.Shape.Text})
+	}
 	r.Facts = append(
 		r.Facts,
 		report.Fact{Label: "answers", Text: jd.Totals.Lines()},
 		window,
 		report.Fact{Label: "cache", Text: jd.Cache.Text},
 	)
+	if jd.Gaps != "" {
+		r.Facts = append(r.Facts, report.Fact{Label: "unmeasured", Text: jd.Gaps})
+	}
 	if jd.Replicas.Text != "" {
 		r.Facts = append(r.Facts, report.Fact{Label: "replicas", Text: jd.Replicas.Text})
 	}

@@ -14,16 +14,9 @@ func medianText(v []float64) string {
 	return recall.Nats(stat.Median(v))
 }
 
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "..."
-	}
-	return s
-}
-
 // wanted is what a question was to be answered with, and what it was.
 func wanted(o recall.Observation) string {
-	return fmt.Sprintf("want %s, got %q", o.Expected, clip(o.Answer, 80))
+	return fmt.Sprintf("want %s, got %q", o.Expected, recall.Clip(o.Answer, 80))
 }
 
 // duration prints seconds as people say them.
