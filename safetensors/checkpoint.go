@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// singleFile and indexSuffix are the file names that the Hugging Face libraries write.
+// The file names that the Hugging Face libraries write.
 const (
 	singleFile  = "model.safetensors"
+	adapterFile = "adapter_model.safetensors"
+	fileSuffix  = ".safetensors"
 	indexSuffix = ".safetensors.index.json"
 )
 
@@ -29,9 +31,9 @@ type Checkpoint struct {
 //
 // With an index (model.safetensors.index.json, or the only other *.safetensors.index.json) every
 // shard is opened and index and shards must agree: each listed tensor is in its shard, each
-// shard's tensor is listed, total_size is the sum where it is given. Without one there must be a
-// model.safetensors. A model.safetensors beside an index that does not list it is refused, since it
-// is not clear which of the two is meant.
+// shard's tensor is listed. total_size is not held against them: no loader reads it, and writers sum different things.
+// Without an index there must be a model.safetensors, or one other *.safetensors that is no LoRA adapter. A
+// model.safetensors beside an index that does not list it is refused, since it is not clear which of the two is meant.
 // Disagreements are *FormatError of the index or of the shard.
 func OpenCheckpoint(fsys fs.FS, dir string) (*Checkpoint, error) {
 	return OpenSpelled(fsys, dir, func(name string) string { return name })
@@ -40,7 +42,7 @@ func OpenCheckpoint(fsys fs.FS, dir string) (*Checkpoint, error) {
 // OpenSpelled is OpenCheckpoint for a family whose tensors are spelled in several ways: canon makes one name of all of
 // them, and applied twice gives the same. Lookups take any of them; two tensors with one canonical name are an error.
 func OpenSpelled(fsys fs.FS, dir string, canon func(name string) string) (_ *Checkpoint, err error) {
-	index, err := findWeights(fsys, dir)
+	index, single, err := findWeights(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func OpenSpelled(fsys fs.FS, dir string, canon func(name string) string) (_ *Che
 		}
 	}()
 	if index == "" {
-		f, err := OpenFS(fsys, path.Join(dir, singleFile))
+		f, err := OpenFS(fsys, path.Join(dir, single))
 		if err != nil {
 			return nil, err
 		}
@@ -76,32 +78,35 @@ func OpenSpelled(fsys fs.FS, dir string, canon func(name string) string) (_ *Che
 	return c, nil
 }
 
-// findWeights names the index of a folder, or gives "" where model.safetensors stands alone.
-func findWeights(fsys fs.FS, dir string) (index string, err error) {
+// findWeights names the index of a folder, or the one file of a folder without an index.
+func findWeights(fsys fs.FS, dir string) (index, single string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return "", fmt.Errorf("safetensors: cannot list the checkpoint folder %q: %w", dir, err)
+		return "", "", fmt.Errorf("safetensors: cannot list the checkpoint folder %q: %w", dir, err)
 	}
-	var indexes []string
-	single := false
+	var indexes, files []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), indexSuffix) {
-			indexes = append(indexes, e.Name())
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, indexSuffix):
+			indexes = append(indexes, name)
+		case strings.HasSuffix(name, fileSuffix) && name != adapterFile:
+			files = append(files, name)
 		}
-		single = single || e.Name() == singleFile
 	}
 	switch {
 	case slices.Contains(indexes, "model"+indexSuffix):
-		return "model" + indexSuffix, nil
+		return "model" + indexSuffix, "", nil
 	case len(indexes) == 1:
-		return indexes[0], nil
+		return indexes[0], "", nil
 	case len(indexes) > 1:
-		return "", fmt.Errorf("safetensors: %q holds %d indexes (%s) and none is called model%s; keep the one that is meant",
-			dir, len(indexes), strings.Join(indexes, ", "), indexSuffix)
-	case single:
-		return "", nil
+		return "", "", fmt.Errorf("safetensors: %q holds %d indexes (%s) and none is called model%s; keep the one that is "+
+			"meant", dir, len(indexes), strings.Join(indexes, ", "), indexSuffix)
+	case slices.Contains(files, singleFile):
+		return "", singleFile, nil
+	case len(files) == 1:
+		return "", files[0], nil
 	}
-	return "", fmt.Errorf("safetensors: %q holds neither %s nor a *%s; give the folder of the weights: %w", dir,
+	return "", "", fmt.Errorf("safetensors: %q holds neither %s nor a *%s; give the folder of the weights: %w", dir,
 		singleFile, indexSuffix, fs.ErrNotExist)
 }
 
@@ -112,7 +117,6 @@ func exists(fsys fs.FS, name string) bool {
 
 // openShards opens every shard of the index and holds the two against each other, both ways.
 func (c *Checkpoint) openShards(fsys fs.FS, dir, index string, ix *shardIndex) error {
-	total := int64(0)
 	byShard := map[string]*File{}
 	for _, shard := range ix.shards {
 		f, err := OpenFS(fsys, path.Join(dir, shard))
@@ -141,7 +145,6 @@ func (c *Checkpoint) openShards(fsys fs.FS, dir, index string, ix *shardIndex) e
 						"the shards", index, clip(listed)),
 				}
 			}
-			total += t.Size
 		}
 	}
 	if tensor, lost := ix.firstMissing(byShard); lost {
@@ -151,14 +154,6 @@ func (c *Checkpoint) openShards(fsys fs.FS, dir, index string, ix *shardIndex) e
 			Offset: ix.at[tensor],
 			Problem: fmt.Sprintf("the weight_map puts it into %q, which does not hold it; fetch the shard again or write the "+
 				"index again", ix.shardOf[tensor]),
-		}
-	}
-	if ix.totalSize >= 0 && ix.totalSize != total {
-		return &FormatError{
-			File:   index,
-			Offset: ix.totalAt,
-			Problem: fmt.Sprintf("total_size is %d, but the tensors of the %d shards add up to %d bytes; write the index "+
-				"again from the shards", ix.totalSize, len(c.files), total),
 		}
 	}
 	for _, f := range c.files {

@@ -5,18 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
-	"strconv"
 	"strings"
 )
 
 // shardIndex is a parsed *.safetensors.index.json.
 type shardIndex struct {
-	shards    []string          // in the order of first mention
-	shardOf   map[string]string // tensor name to shard
-	at        map[string]int64  // tensor name to its byte in the index, for errors
-	totalSize int64             // bytes of all tensors; -1 when the index does not say
-	totalAt   int64             // byte of total_size
+	shards  []string          // in the order of first mention
+	shardOf map[string]string // tensor name to shard
+	at      map[string]int64  // tensor name to its byte in the index, for errors
 }
 
 // readIndex reads an index of at most 100 MB, the format's limit for a header of the same content.
@@ -42,24 +38,21 @@ func readIndex(fsys fs.FS, name string) (*shardIndex, error) {
 	return parseIndex(name, raw)
 }
 
-// parseIndex reads {"metadata":{"total_size":N,...}, "weight_map":{tensor: shard,...}}. Keys other
-// than these are skipped, because writers put free-form remarks there.
+// parseIndex reads {"weight_map":{tensor: shard,...}, ...}. Other keys are skipped, metadata too: writers put free-form
+// remarks there, and no loader reads total_size.
 func parseIndex(name string, raw []byte) (*shardIndex, error) {
 	w := newWalker(name, raw, 0)
 	if err := w.checkUTF8(); err != nil {
 		return nil, err
 	}
-	ix := &shardIndex{shardOf: map[string]string{}, at: map[string]int64{}, totalSize: -1}
+	ix := &shardIndex{shardOf: map[string]string{}, at: map[string]int64{}}
 	mapped := false
 	err := w.object("the index", func(key string, _ int64) error {
-		switch key {
-		case "metadata":
-			return readTotal(w, ix)
-		case "weight_map":
-			mapped = true
-			return readWeightMap(w, ix)
+		if key != "weight_map" {
+			return w.skip()
 		}
-		return w.skip()
+		mapped = true
+		return readWeightMap(w, ix)
 	})
 	if err != nil {
 		return nil, err
@@ -71,27 +64,6 @@ func parseIndex(name string, raw []byte) (*shardIndex, error) {
 		return nil, w.fail(0, "the index has no weight_map; %s", fixWriter)
 	}
 	return ix, nil
-}
-
-func readTotal(w *walker, ix *shardIndex) error {
-	return w.object("metadata", func(key string, at int64) error {
-		if key != "total_size" {
-			return w.skip()
-		}
-		ix.totalAt = at
-		tok, err := w.token()
-		if err != nil {
-			return err
-		}
-		// Some writers sum in floating point and store 123.0: taken where it is an exact integer.
-		if num, ok := tok.(json.Number); ok {
-			if f, err := num.Float64(); err == nil && f >= 0 && f < 1<<53 && f == math.Trunc(f) {
-				tok = json.Number(strconv.FormatInt(int64(f), 10))
-			}
-		}
-		ix.totalSize, err = w.natural(tok, "total_size", math.MaxInt64)
-		return err
-	})
 }
 
 func readWeightMap(w *walker, ix *shardIndex) error {

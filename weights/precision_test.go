@@ -46,6 +46,9 @@ func precise(t *testing.T, dir string, fsys fs.FS) part {
 	}
 	t.Cleanup(func() { _ = ckpt.Close() }) // only read from
 	w, err := weigh(t, filepath.Base(dir), "", ckpt, states, precision.Options{Config: config})
+	if errors.Is(err, precision.ErrNothing) {
+		return broken(filepath.Base(dir), precision.Result{})
+	}
 	if err != nil {
 		return unmeasured(dir, err)
 	}

@@ -37,39 +37,41 @@ type Config struct {
 	Tied                                                   *bool
 	Special                                                []Special
 	Shapes                                                 string // model_type of the language model
+	Architecture                                           string // the first of architectures
+	Unlike                                                 bool   // settings are listed layer by layer
 }
 
 type configFile struct {
-	ModelType      string          `json:"model_type"`
-	Architectures  []string        `json:"architectures"`
-	Vocab          int             `json:"vocab_size"`
-	Hidden         int             `json:"hidden_size"`
-	Layers         int             `json:"num_hidden_layers"`
-	Heads          int             `json:"num_attention_heads"`
-	HeadDim        int             `json:"head_dim"`
-	RopeDim        int             `json:"qk_rope_head_dim"`
-	NopeDim        int             `json:"qk_nope_head_dim"`
-	VDim           int             `json:"v_head_dim"`
-	QRank          int             `json:"q_lora_rank"`
-	KVRank         int             `json:"kv_lora_rank"`
-	OGroups        int             `json:"o_groups"`
-	ORank          int             `json:"o_lora_rank"`
-	IndexHeads     int             `json:"index_n_heads"`
-	IndexDim       int             `json:"index_head_dim"`
-	Experts        int             `json:"n_routed_experts"`
-	PerToken       int             `json:"num_experts_per_tok"`
-	Shared         int             `json:"n_shared_experts"`
-	Inner          int             `json:"moe_intermediate_size"`
-	Dense          int             `json:"first_k_dense_replace"`
-	DenseInner     int             `json:"intermediate_size"`
-	Streams        int             `json:"hc_mult"`
-	MTP            int             `json:"num_nextn_predict_layers"`
-	CompressRatios []int           `json:"compress_ratios"`
-	HashLayers     int             `json:"num_hash_layers"`
-	LayerTypes     []string        `json:"layer_types"`
-	CompressRates  map[string]int  `json:"compress_rates"`
-	MLPLayerTypes  []string        `json:"mlp_layer_types"`
-	Quantization   json.RawMessage `json:"quantization_config"`
+	ModelType      string                 `json:"model_type"`
+	Architectures  ifFits[[]string]       `json:"architectures"`
+	Vocab          count                  `json:"vocab_size"`
+	Hidden         count                  `json:"hidden_size"`
+	Layers         count                  `json:"num_hidden_layers"`
+	Heads          count                  `json:"num_attention_heads"`
+	HeadDim        count                  `json:"head_dim"`
+	RopeDim        count                  `json:"qk_rope_head_dim"`
+	NopeDim        count                  `json:"qk_nope_head_dim"`
+	VDim           count                  `json:"v_head_dim"`
+	QRank          count                  `json:"q_lora_rank"`
+	KVRank         count                  `json:"kv_lora_rank"`
+	OGroups        count                  `json:"o_groups"`
+	ORank          count                  `json:"o_lora_rank"`
+	IndexHeads     count                  `json:"index_n_heads"`
+	IndexDim       count                  `json:"index_head_dim"`
+	Experts        count                  `json:"n_routed_experts"`
+	PerToken       count                  `json:"num_experts_per_tok"`
+	Shared         count                  `json:"n_shared_experts"`
+	Inner          count                  `json:"moe_intermediate_size"`
+	Dense          count                  `json:"first_k_dense_replace"`
+	DenseInner     count                  `json:"intermediate_size"`
+	Streams        count                  `json:"hc_mult"`
+	MTP            count                  `json:"num_nextn_predict_layers"`
+	CompressRatios ifFits[[]int]          `json:"compress_ratios"`
+	HashLayers     count                  `json:"num_hash_layers"`
+	LayerTypes     ifFits[[]string]       `json:"layer_types"`
+	CompressRates  ifFits[map[string]int] `json:"compress_rates"`
+	MLPLayerTypes  ifFits[[]string]       `json:"mlp_layer_types"`
+	Quantization   json.RawMessage        `json:"quantization_config"`
 }
 
 // ParseConfig reads a config.json of the V4 family (original keys compress_ratios and num_hash_layers, or
@@ -81,13 +83,17 @@ func ParseConfig(raw []byte) (Config, error) {
 		return Config{}, fmt.Errorf("config.json is not a JSON object of a model's settings: %w", err)
 	}
 	c := Config{
-		Vocab: f.Vocab, Hidden: f.Hidden, Layers: f.Layers, Heads: f.Heads, HeadDim: f.HeadDim, RopeDim: f.RopeDim,
-		NopeDim: f.NopeDim, VDim: f.VDim, QRank: f.QRank, KVRank: f.KVRank, OGroups: f.OGroups, ORank: f.ORank,
-		IndexHeads: f.IndexHeads, IndexDim: f.IndexDim, Experts: f.Experts, PerToken: f.PerToken, Shared: f.Shared,
-		Inner: f.Inner, Dense: f.Dense, DenseInner: f.DenseInner, Streams: f.Streams, MTP: f.MTP,
+		Vocab: int(f.Vocab), Hidden: int(f.Hidden), Layers: int(f.Layers), Heads: int(f.Heads), HeadDim: int(f.HeadDim), RopeDim: int(f.RopeDim),
+		NopeDim: int(f.NopeDim), VDim: int(f.VDim), QRank: int(f.QRank), KVRank: int(f.KVRank), OGroups: int(f.OGroups), ORank: int(f.ORank),
+		IndexHeads: int(f.IndexHeads), IndexDim: int(f.IndexDim), Experts: int(f.Experts), PerToken: int(f.PerToken), Shared: int(f.Shared),
+		Inner: int(f.Inner), Dense: int(f.Dense), DenseInner: int(f.DenseInner), Streams: int(f.Streams), MTP: int(f.MTP),
 	}
 	named := func(name string) bool { return f.ModelType == name }
 	c.Name = f.ModelType
+	if len(f.Architectures.v) > 0 {
+		c.Architecture = f.Architectures.v[0]
+	}
+	c.Unlike = unlikeLayers(quant.PlainJSON(raw))
 	c.plain(quant.PlainJSON(raw))
 	switch {
 	case named("deepseek_v4") || f.Streams > 0 && f.OGroups > 0:
@@ -106,33 +112,33 @@ func ParseConfig(raw []byte) (Config, error) {
 // layersV4 fills what each layer is made of, from either form of the config.
 func (c *Config) layersV4(f configFile) error {
 	if c.Layers == 0 {
-		c.Layers = len(f.LayerTypes)
+		c.Layers = len(f.LayerTypes.v)
 	}
 	if c.Layers <= 0 || c.Layers > 10_000 {
 		return fmt.Errorf("config.json: num_hidden_layers is %d; it must be from 1 to 10000", c.Layers)
 	}
 	c.Ratios, c.Sparse, c.Hash = make([]int, c.Layers), make([]bool, c.Layers), make([]bool, c.Layers)
 	switch {
-	case len(f.CompressRatios) >= c.Layers: // one more entry for each MTP layer
-		copy(c.Ratios, f.CompressRatios)
+	case len(f.CompressRatios.v) >= c.Layers: // one more entry for each MTP layer
+		copy(c.Ratios, f.CompressRatios.v)
 		for i, r := range c.Ratios {
 			c.Sparse[i] = r == 4
 		}
-	case len(f.LayerTypes) == c.Layers:
-		for i, kind := range f.LayerTypes {
-			c.Ratios[i] = f.CompressRates[kind]
+	case len(f.LayerTypes.v) == c.Layers:
+		for i, kind := range f.LayerTypes.v {
+			c.Ratios[i] = f.CompressRates.v[kind]
 			c.Sparse[i] = kind == "compressed_sparse_attention"
 		}
 	default:
 		return fmt.Errorf("config.json: num_hidden_layers is %d, but compress_ratios has %d entries and layer_types %d; "+
-			"correct the one that is wrong", c.Layers, len(f.CompressRatios), len(f.LayerTypes))
+			"correct the one that is wrong", c.Layers, len(f.CompressRatios.v), len(f.LayerTypes.v))
 	}
-	if n := len(f.MLPLayerTypes); n != 0 && n != c.Layers {
+	if n := len(f.MLPLayerTypes.v); n != 0 && n != c.Layers {
 		return fmt.Errorf("config.json: num_hidden_layers is %d, but mlp_layer_types has %d entries; correct the one that "+
 			"is wrong", c.Layers, n)
 	}
 	for i := range c.Hash {
-		c.Hash[i] = i < f.HashLayers || i < len(f.MLPLayerTypes) && f.MLPLayerTypes[i] == "hash_moe"
+		c.Hash[i] = i < int(f.HashLayers) || i < len(f.MLPLayerTypes.v) && f.MLPLayerTypes.v[i] == "hash_moe"
 	}
 	return nil
 }

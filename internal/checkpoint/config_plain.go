@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -23,33 +24,33 @@ var latentAttention = map[string]bool{
 
 // plainFile is what of config.json every language model has, in text_config where there are other parts.
 type plainFile struct {
-	Heads   int             `json:"num_attention_heads"`
-	KVHeads int             `json:"num_key_value_heads"`
-	HeadDim int             `json:"head_dim"`
-	Inner   int             `json:"intermediate_size"`
-	Expert  int             `json:"moe_intermediate_size"`
-	N1      int             `json:"num_experts"`
-	N2      int             `json:"n_routed_experts"`
-	N3      int             `json:"num_local_experts"`
-	Types   []string        `json:"layer_types"`
-	Tied    *bool           `json:"tie_word_embeddings"`
-	BOS     json.RawMessage `json:"bos_token_id"`
-	EOS     json.RawMessage `json:"eos_token_id"`
-	Pad     json.RawMessage `json:"pad_token_id"`
-	Hidden  int             `json:"hidden_size"`
-	Layers  int             `json:"num_hidden_layers"`
-	Vocab   int             `json:"vocab_size"`
-	MTP     int             `json:"num_nextn_predict_layers"`
-	MTP2    int             `json:"mtp_num_hidden_layers"`
-	MTP3    int             `json:"num_mtp_modules"`
-	Text    *plainFile      `json:"text_config"`
-	Model   string          `json:"model_type"`
-	Dim2    int             `json:"attention_head_dim"` // Nemotron-H
-	Rope    int             `json:"qk_rope_head_dim"`
-	Nope    int             `json:"qk_nope_head_dim"`
-	VDim    int             `json:"v_head_dim"`
-	QRank   int             `json:"q_lora_rank"`
-	KVRank  int             `json:"kv_lora_rank"`
+	Heads   count            `json:"num_attention_heads"`
+	KVHeads count            `json:"num_key_value_heads"`
+	HeadDim count            `json:"head_dim"`
+	Inner   count            `json:"intermediate_size"`
+	Expert  count            `json:"moe_intermediate_size"`
+	N1      count            `json:"num_experts"`
+	N2      count            `json:"n_routed_experts"`
+	N3      count            `json:"num_local_experts"`
+	Types   ifFits[[]string] `json:"layer_types"`
+	Tied    *bool            `json:"tie_word_embeddings"`
+	BOS     json.RawMessage  `json:"bos_token_id"`
+	EOS     json.RawMessage  `json:"eos_token_id"`
+	Pad     json.RawMessage  `json:"pad_token_id"`
+	Hidden  count            `json:"hidden_size"`
+	Layers  count            `json:"num_hidden_layers"`
+	Vocab   count            `json:"vocab_size"`
+	MTP     count            `json:"num_nextn_predict_layers"`
+	MTP2    count            `json:"mtp_num_hidden_layers"`
+	MTP3    count            `json:"num_mtp_modules"`
+	Text    *plainFile       `json:"text_config"`
+	Model   string           `json:"model_type"`
+	Dim2    count            `json:"attention_head_dim"` // Nemotron-H
+	Rope    count            `json:"qk_rope_head_dim"`
+	Nope    count            `json:"qk_nope_head_dim"`
+	VDim    count            `json:"v_head_dim"`
+	QRank   count            `json:"q_lora_rank"`
+	KVRank  count            `json:"kv_lora_rank"`
 }
 
 // plain fills what the general checks need; settings that are lists, one for each layer, stay 0.
@@ -64,28 +65,48 @@ func (c *Config) plain(raw []byte) {
 		if f.Tied == nil {
 			f.Tied = tied
 		}
-		c.Vocab, c.Hidden, c.Layers, c.Heads = f.Vocab, f.Hidden, f.Layers, f.Heads
-		c.RopeDim, c.NopeDim, c.VDim, c.QRank, c.KVRank = f.Rope, f.Nope, f.VDim, f.QRank, f.KVRank
+		c.Vocab, c.Hidden, c.Layers, c.Heads = int(f.Vocab), int(f.Hidden), int(f.Layers), int(f.Heads)
+		c.RopeDim, c.NopeDim, c.VDim = int(f.Rope), int(f.Nope), int(f.VDim)
+		c.QRank, c.KVRank = int(f.QRank), int(f.KVRank)
 	}
 	for _, name := range []string{f.Model, strings.TrimSuffix(f.Model, "_text"), c.Name} {
 		if c.Shapes = name; plainAttention[name] || latentAttention[name] {
 			break
 		}
 	}
-	if f.HeadDim == 0 {
-		f.HeadDim = f.Dim2
+	c.KVHeads, c.PlainDim, c.PlainInner, c.ExpertInner = int(f.KVHeads), int(f.HeadDim), int(f.Inner), int(f.Expert)
+	if c.PlainDim == 0 {
+		c.PlainDim = int(f.Dim2)
 	}
-	c.KVHeads, c.PlainDim, c.PlainInner, c.ExpertInner = f.KVHeads, f.HeadDim, f.Inner, f.Expert
-	if c.KVHeads == 0 {
-		c.KVHeads = f.Heads
-	}
-	if c.PlainDim == 0 && f.Heads > 0 {
-		c.PlainDim = f.Hidden / f.Heads
-	}
-	c.AllExperts = max(f.N1, f.N2, f.N3)
-	c.Types, c.Tied = f.Types, f.Tied
-	c.MTP = max(c.MTP, f.MTP, f.MTP2, f.MTP3)
+	c.defaults(int(f.Heads), int(f.Hidden))
+	c.AllExperts = int(max(f.N1, f.N2, f.N3))
+	c.Types, c.Tied = f.Types.v, f.Tied
+	c.MTP = max(c.MTP, int(f.MTP), int(f.MTP2), int(f.MTP3))
 	c.Special = f.special()
+}
+
+// headDims is head_dim where a config.json leaves it out, of families whose default is a number; of the others it is
+// hidden_size over num_attention_heads. Source: the configuration classes of transformers.
+var headDims = map[string]int{
+	"gemma": 256, "gemma2": 256, "gemma3_text": 256, "gemma3": 256, "qwen3": 128, "qwen3_next": 256, "glm4": 128,
+	"glm4_moe": 128, "gpt_oss": 64, "seed_oss": 128, "minimax_m2": 128, "nemotron_h": 128, "llama4_text": 128,
+}
+
+// ungrouped are the families that have as many key heads as query heads where num_key_value_heads is left out; others
+// have a default of their own.
+var ungrouped = map[string]bool{"llama": true, "phi3": true, "granite": true, "olmo": true, "olmo2": true}
+
+// defaults fills what config.json leaves to the family.
+func (c *Config) defaults(heads, hidden int) {
+	if c.KVHeads == 0 && (ungrouped[c.Shapes] || !plainAttention[c.Shapes]) {
+		c.KVHeads = heads
+	}
+	if c.PlainDim != 0 {
+		return
+	}
+	if c.PlainDim = headDims[c.Shapes]; c.PlainDim == 0 && heads > 0 && hidden%heads == 0 {
+		c.PlainDim = hidden / heads
+	}
 }
 
 // Special is the id of a special token and the setting that names it.
@@ -113,6 +134,26 @@ func (f plainFile) special() []Special {
 		}
 	}
 	return out
+}
+
+// fixesShapes tells families whose settings fix the shapes of their layers. A draft model has the name of the family
+// that it drafts for and other inputs.
+func (c *Config) fixesShapes() bool {
+	return c != nil && (plainAttention[c.Shapes] || latentAttention[c.Shapes]) && !c.draft()
+}
+
+func (c *Config) draft() bool {
+	return containsAny(c.Architecture, "Eagle", "Medusa", "Draft", "Speculator", "MTP", "NextN")
+}
+
+// makesTokens tells models with an output head from encoders, reward models and drafts, which have none of their own.
+func (c *Config) makesTokens() bool {
+	return c.Architecture == "" || !c.draft() &&
+		containsAny(c.Architecture, "CausalLM", "ConditionalGeneration", "LMHead", "ForGeneration")
+}
+
+func containsAny(s string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 func (c *Config) allExperts() int {

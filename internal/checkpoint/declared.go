@@ -4,7 +4,7 @@ import "strings"
 
 // leftOut reports weights that are stored plain although the plan calls for their scheme and their peers have it.
 func (p *patient) leftOut() {
-	if !p.plan.Declared {
+	if !p.plan.Declared || len(p.plan.Unread) > 0 { // a list that was not understood may leave them out
 		return
 	}
 	coded, plain := map[string]int{}, map[string][]*tensor{}
@@ -38,22 +38,37 @@ func (p *patient) leftOut() {
 	}
 }
 
-// unlisted reports routers that are stored plain and that no list leaves out, where the method quantises every linear
-// layer that is not listed. (fp8, GPTQ and AWQ leave routers alone by themselves.)
+// unlisted reports kinds of linear layers that are stored plain throughout and that no list leaves out, where the method
+// quantises every linear layer that is not listed. Routers are worth a look: engines never quantise them, and published
+// folders leave them out of the list. (fp8, GPTQ and AWQ leave more alone by themselves.)
 func (p *patient) unlisted() {
-	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() ||
+	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() || len(p.plan.Unread) > 0 ||
 		p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
 		return
 	}
+	coded := map[string]bool{}
 	for _, t := range p.tensors {
-		if t.weight == nil || !t.weight.Plain() || roleOf(t) != roleRouter || p.ahead(t) {
+		if t.weight != nil && !t.weight.Plain() {
+			coded[Class(t.weight.Module)] = true
+		}
+	}
+	for _, t := range p.tensors {
+		if t.weight == nil || !t.weight.Plain() || p.ahead(t) || len(t.info.Shape) != 2 || !text(t.stored) && !routed2(t) {
 			continue
 		}
-		if _, said, skipped := p.plan.For(t.weight.Module); said && skipped == "" {
-			p.add(Look, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has every linear layer quantised and "+
-				"does "+
-				"not list %s among those that are left out: engines look for its scales; list it", t.stored, t.info.DType,
-				p.plan.Source, t.weight.Module)
+		module := t.weight.Module
+		last, severity := module[strings.LastIndexByte(module, '.')+1:], Likely
+		switch role := roleOf(t); {
+		case role == roleRouter:
+			severity = Look
+		case role != roleLinear || !strings.Contains(last, "_proj") || coded[Class(module)],
+			t.info.Shape[0]%8 > 0, t.info.Shape[1]%32 > 0: // of a shape that schemes cannot hold
+			continue
+		}
+		if _, said, skipped := p.plan.For(module); said && skipped == "" {
+			p.add(severity, KindDeclared, []string{t.stored}, "%s is stored as %s, and %s has every linear layer quantised "+
+				"and does not list %s among those that are left out: engines look for its scales; list it", t.stored,
+				t.info.DType, p.plan.Source, module)
 		}
 	}
 }

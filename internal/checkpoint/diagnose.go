@@ -69,7 +69,7 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 		}
 	}
 	g, blocks := v.gridOf(a, o)
-	if f, constant := factor(a, o); constant && f != 1 {
+	if f, constant := factor(a, o); constant && math.Abs(f-1) > bias(a, o, f) {
 		if s := g.global * g.global; blocks && (g.inverted() || s != 1 && math.Abs(math.Log2(math.Abs(f)/s)) < 0.1) {
 			return found(KindScaleInverted, "%s is %g times the base in every value, the square of its stored scale: the scale "+
 				"is inverted; store what the codes are multiplied by", name, f)
@@ -77,7 +77,7 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, "+
 			"left out or inverted; divide the scale by this factor", name, f, d.RelL2)
 	}
-	if blocks && g.off > 0 && g.unexplained <= g.of/20 {
+	if blocks && g.wrong() {
 		if g.inverted() {
 			return found(KindScaleInverted, "%s is the base times the square of the stored scale, block by block: every scale "+
 				"is "+
@@ -204,6 +204,20 @@ func (s strip) head(n int) strip {
 // peers tells classes that are easily confused: the same one, and gate and up.
 func peers(a, b string) bool {
 	return strings.Replace(a, ".w3.", ".w1.", 1) == strings.Replace(b, ".w3.", ".w1.", 1)
+}
+
+// bias is how far from 1 the least-squares factor may be without a scale being wrong: what is left over is the error of
+// rounding, of relative size e, and codes that are few round most values towards zero, by about e^2 / 2.
+func bias(v, w strip, f float64) float64 {
+	var left, all float64
+	for i := range v.v {
+		d := v.v[i] - f*w.v[i]
+		left, all = left+d*d, all+f*f*w.v[i]*w.v[i]
+	}
+	if all == 0 {
+		return 0
+	}
+	return left / all
 }
 
 // factor is the least-squares factor from the base to the strip; constant tells whether it explains it all:

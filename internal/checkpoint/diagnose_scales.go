@@ -11,11 +11,17 @@ type blockGrid struct {
 	rows, cols           int
 	scale, factor        []float64 // factor is NaN where the block is not a multiple of the base's
 	unexplained, off, of int       // blocks that are no multiple, multiples by more than 1.3, all
+	twice                int       // multiples by more than 1.54
 	global               float64
 }
 
 // offBy is the factor from which a block counts as scaled, well beyond what rounding the codes leaves.
 const offBy = 1.3
+
+// wrong tells that scales are off: in one block by more than coarse codes can be, or in many by less.
+func (g blockGrid) wrong() bool {
+	return (g.twice > 0 || g.off > g.of/50) && g.unexplained <= g.of/20
+}
 
 // gridOf measures the blocks of a strip; ok is false for a weight without block scales.
 func (v weight) gridOf(a, o strip) (g blockGrid, ok bool) {
@@ -51,6 +57,9 @@ func (v weight) gridOf(a, o strip) (g blockGrid, ok bool) {
 				f = vw / ww
 				if f > offBy || f < 1/offBy {
 					g.off++
+				}
+				if f > 2/offBy || f < offBy/2 {
+					g.twice++
 				}
 			}
 			g.scale, g.factor = append(g.scale, scales[r*v.cols+c]), append(g.factor, f)

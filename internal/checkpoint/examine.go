@@ -159,6 +159,9 @@ func (p *patient) names() (expected int) {
 	}
 	expected = p.matchNames()
 	p.matchStorage()
+	p.special()
+	p.rope()
+	p.chat()
 	return expected
 }
 

@@ -124,8 +124,8 @@ func (p *patient) holed() {
 		switch {
 		case p.padded():
 			p.add(Note, KindHole, names, "%s is zero in %s, which the index declares as padding", t.stored, where)
-		case vocabulary(t) && f.rows && (p.beyondTokens(t, first) || zero <= 8*row):
-			p.add(Note, KindHole, names, "%s is zero in rows %d to %d, which may be ids that no token has", t.stored,
+		case vocabulary(t) && f.rows && p.untrainedRows(t, f.runs):
+			p.add(Note, KindHole, names, "%s is zero in rows %d to %d, which may be ids that no text becomes", t.stored,
 				first.from/row, first.to/row)
 		case f.rows && p.emptyExperts(t, f.runs):
 			p.add(Note, KindHole, names, "%s is zero in the rows of experts that hold nothing either (%s)", t.stored, where)
@@ -176,14 +176,6 @@ func (t *tensor) rowBytes() int64 {
 func vocabulary(t *tensor) bool {
 	r := roleOf(t)
 	return r == roleEmbed || r == roleHead
-}
-
-// beyondTokens tells whether a run of rows lies behind the last token: of the tokenizer, or at the very end.
-func (p *patient) beyondTokens(t *tensor, h hole) bool {
-	if n := p.tokens(); n > 0 {
-		return h.from >= int64(n)*t.rowBytes()
-	}
-	return h.to == t.info.Size
 }
 
 // slices reports experts of a fused tensor that are zero as a whole.

@@ -87,10 +87,29 @@ func (p *patient) sameness(t *tensor, scale bool) {
 		p.add(Certain, KindConstant, name, "%s holds one value in all its %d elements: it was never filled; fetch or "+
 			"convert "+
 			"it again", t.stored, n)
+	case !r.differs && n >= minVaried && !scale && p.usuallyConstant(t):
+		p.add(Note, KindConstant, name, "%s holds one value in all its %d elements, like most of its kind: as initialised",
+			t.stored, n)
 	case !r.differs && n >= minVaried && !scale:
 		p.add(Likely, KindConstant, name, "%s holds one value in all its %d elements: still as initialised, or lost",
 			t.stored, n)
 	}
+}
+
+// usuallyConstant tells a vector of which most of its kind hold one value each: gains that were never trained.
+func (p *patient) usuallyConstant(t *tensor) bool {
+	if p.constant == nil {
+		p.constant = map[string][2]int{}
+		for _, x := range p.tensors {
+			n := p.constant[x.class]
+			if n[0]++; x.scan.scanned && !x.scan.differs && x.scan.nonzero {
+				n[1]++
+			}
+			p.constant[x.class] = n
+		}
+	}
+	n := p.constant[t.class]
+	return n[0] > 2 && 2*n[1] > n[0]
 }
 
 // signed tells scales that may be negative: MLX takes the sign of the group's largest magnitude.

@@ -57,7 +57,7 @@ type patient struct {
 	byModule   map[string]*tensor  // canonical name of a plain weight to what holds it
 	loose      bool                // Options.Reference
 	sizes      map[*tensor]float64 // log2 of the root mean square of a corner
-	tokenCount int                 // 0 before tokenizer.json was read, -1 without one
+	known      *tokens             // nil before the tokenizer was read
 	plan       *quant.Plan
 	stamps     map[string]stamp
 	shelf      shelf               // tensors by stored name
@@ -65,7 +65,8 @@ type patient struct {
 	peerOf     map[string]*tensor  // class to one of its tensors
 	schemes    map[string]siblings // class of a weight to the scales beside most of its members
 	skipped    []string
-	blamed     map[*tensor]bool // weights whose magnitude has been reported
+	constant   map[string][2]int // class to tensors, and those of one value
+	blamed     map[*tensor]bool  // weights whose magnitude has been reported
 	deviations []Deviation
 	bytes      int64 // of tensors, each once
 	held       int64 // of tensors, as often as they are stored
@@ -244,13 +245,25 @@ func (p *patient) unindexed() []string {
 	return all
 }
 
-// strays reports shard files that the index does not name.
+// strays reports shard files that no index of the folder names. Some folders hold the weights twice, each copy with an
+// index of its own (Mistral's consolidated.safetensors.index.json).
 func (p *patient) strays(ix *shardIndex) {
+	named := slices.Clone(ix.shards)
+	entries, err := fs.ReadDir(p.fsys, ".")
+	for _, e := range entries {
+		if err != nil || !isIndex(e.Name()) {
+			continue
+		}
+		if raw, err := fs.ReadFile(p.fsys, e.Name()); err == nil {
+			if other, err := parseIndex(raw); err == nil {
+				named = append(named, other.shards...)
+			}
+		}
+	}
 	for _, name := range p.numbered() {
-		if !slices.Contains(ix.shards, name) {
+		if !slices.Contains(named, name) {
 			p.add(Certain, KindShardUnlisted, nil, "%q lies in the folder, but the index does not name it: index and "+
-				"shards are "+
-				"of different exports; remove the file or write the index again", name)
+				"shards are of different exports; remove the file or write the index again", name)
 		}
 	}
 }

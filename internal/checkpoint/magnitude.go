@@ -8,17 +8,22 @@ import (
 	"github.com/assay-suite/assay/numerics/format"
 )
 
-// unlike is how far, in powers of two, a weight may be from its peers at least. Scales are what conversions get
-// wrong, so that a weight with scales is allowed less than one without; the DeepSeek families are known to vary
-// least.
-func (p *patient) unlike(w weight) float64 {
-	switch {
-	case w.q == nil:
+// unlike is how far, in powers of two, a weight may be from its peers at least: the first layers of trained models are
+// smaller by a factor of three and more in some projections. Scales are what conversions get wrong, so that a weight
+// with scales is allowed less than one without.
+func unlike(w weight) float64 {
+	if w.q == nil {
 		return 3
-	case p.config != nil && p.config.Family == "":
-		return 1.75
 	}
-	return 0.75
+	return 2.5
+}
+
+// mention is from where on a weight of the DeepSeek families is worth a look: their layers are known to vary least.
+func (p *patient) mention(w weight) float64 {
+	if p.config != nil && p.config.Family != "" && w.q != nil {
+		return 0.75
+	}
+	return unlike(w)
 }
 
 // alone is how far, in powers of two, a weight without peers may be from the other kinds of weights. Kinds differ by
@@ -88,7 +93,7 @@ func (p *patient) magnitudes(all []*profile) error {
 			width = spread(v)
 		}
 		for i, w := range list[class] {
-			if d := v[i] - median(v); math.Abs(d) > math.Max(p.unlike(w), 8*width) {
+			if d := v[i] - median(v); math.Abs(d) > math.Max(p.mention(w), 8*width) {
 				p.magnitude(w, d, "against the same tensor elsewhere", width)
 			}
 		}
@@ -136,7 +141,11 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 	} else if w.q != nil && w.q.scale != nil {
 		names = append(names, w.q.scale.stored)
 	}
-	p.add(Likely, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): "+
+	severity := Likely
+	if math.Abs(d) < unlike(w) {
+		severity = Look
+	}
+	p.add(severity, KindMagnitude, names, "%s is 2^%.2f times the usual size %s (spread among the sound ones 2^%.2f): "+
 		"%s; compare with a base checkpoint or convert it again", name, d, peers, width, why)
 }
 

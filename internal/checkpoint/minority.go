@@ -57,10 +57,20 @@ func (p *patient) minorities() {
 			continue
 		}
 		severity, why := Note, "left out of the conversion on purpose, or an interrupted one"
-		if t.info.DType.Bits() == common.Bits() {
+		if t.info.DType.Bits() == common.Bits() && !p.ownScheme(t) {
 			severity, why = Certain, "of the same width, so that its header was relabelled: convert it again"
 		}
 		p.add(severity, KindDTypeMinority, []string{t.stored}, "%s is stored as %s, but %d of the %d tensors of its kind "+
 			"as %s: %s", t.stored, t.info.DType, counts[common], total, common, why)
 	}
+}
+
+// ownScheme tells a weight that is decoded by what the checkpoint declares of this very module: one layer may be of
+// another scheme than its peers, and two schemes may store bytes.
+func (p *patient) ownScheme(t *tensor) bool {
+	of := t
+	if t.of != nil {
+		of = t.of
+	}
+	return of.weight != nil && !of.weight.Plain() && p.plan.Targets(of.weight.Module)
 }

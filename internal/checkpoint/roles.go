@@ -18,7 +18,7 @@ func roleOf(t *tensor) int {
 	case strings.Contains(n, "vision") || strings.Contains(n, "visual") || strings.Contains(n, "audio"):
 		return roleOther
 	case strings.HasSuffix(n, "embed_tokens.weight"), strings.HasSuffix(n, "wte.weight"),
-		strings.HasSuffix(n, "embed.weight"), strings.HasSuffix(n, "embeddings.weight"),
+		strings.HasSuffix(n, "embed.weight"), n == "embeddings.weight", strings.HasSuffix(n, ".embeddings.weight"),
 		strings.HasSuffix(n, "word_embeddings.weight"):
 		if len(t.info.Shape) == 2 {
 			return roleEmbed

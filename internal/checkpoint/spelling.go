@@ -19,6 +19,9 @@ func (p *patient) spelled(canon string) string {
 	}
 	peer := p.peerOf[made.class]
 	if peer == nil {
+		if other := outermost[canon]; other != "" && p.byHugging() {
+			return other
+		}
 		return canon
 	}
 	numbers := numbersOf(canon)
@@ -45,4 +48,19 @@ func numbersOf(name string) []string {
 		}
 	}
 	return out
+}
+
+// outermost are Hugging Face's names of what a model has once, so that no peer shows how it is spelled.
+var outermost = map[string]string{
+	"head.weight": "lm_head.weight", "embed.weight": "model.embed_tokens.weight", "norm.weight": "model.norm.weight",
+}
+
+// byHugging tells whether names are spelled as transformers does.
+func (p *patient) byHugging() bool {
+	for _, t := range p.tensors {
+		if strings.Contains(t.stored, "self_attn.") {
+			return true
+		}
+	}
+	return false
 }

@@ -59,6 +59,7 @@ func (p *patient) structure() {
 	}
 	if main != nil {
 		p.layerCount(main)
+		p.wholeBlocks(main)
 	}
 	p.shapes()
 	p.vocabularies()
@@ -83,7 +84,7 @@ func text(prefix string) bool {
 func (p *patient) gaps(st *stack) {
 	numbers := slices.Sorted(maps.Keys(st.layers))
 	last := numbers[len(numbers)-1]
-	if last > 100_000 || len(numbers) < 2 { // one layer alone: layerCount
+	if last > 100_000 || len(numbers) < 2 || !st.layered() { // one layer alone: layerCount
 		return
 	}
 	var missing []string
@@ -96,6 +97,18 @@ func (p *patient) gaps(st *stack) {
 		p.add(Certain, KindLayerCount, nil, "%s has layers up to %d, and none is numbered %s; fetch or convert the rest",
 			st.prefix, last, strings.Join(missing[:min(8, len(missing))], ", "))
 	}
+}
+
+// layered tells layers, which hold modules, from the numbered modules of a sequence, which skips those without weights.
+func (st *stack) layered() bool {
+	for _, names := range st.layers {
+		for rest := range names {
+			if strings.Contains(rest, ".") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *patient) layerCount(st *stack) {
@@ -205,6 +218,9 @@ func (p *patient) peersIn(st *stack, block map[int]map[string]*tensor) {
 				continue
 			}
 			for _, n := range layers {
+				if st.lessThan(n, peers[0]) {
+					continue
+				}
 				for _, class := range lacks {
 					name := p.likePeer(st, n, peers[0], class)
 					if p.missed[Canonical(name)] {

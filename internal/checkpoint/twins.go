@@ -67,12 +67,24 @@ func (p *patient) twinsFound(pairs [][2]*tensor) {
 			repeated++
 		}
 	}
+	members, again := map[string]int{}, map[string]int{} // of a class: tensors, and those that another of it holds as well
+	for _, t := range p.tensors {
+		members[t.class]++
+	}
+	for _, pair := range pairs {
+		if pair[0].class == pair[1].class {
+			again[pair[0].class]++
+		}
+	}
 	for _, pair := range pairs {
 		names := []string{pair[0].stored, pair[1].stored}
 		slices.Sort(names)
 		severity, why := Certain, "one was written over the other; fetch or convert the checkpoint again"
 		if l := max(pair[0].layer, pair[1].layer); repeated > 1 && alike[l] == weights[l] {
 			severity, why = Look, fmt.Sprintf("%d layers are repeated whole, as in a model that was made deeper", repeated)
+		}
+		if c := pair[0].class; c == pair[1].class && again[c] > 2 && 2*again[c] > members[c] {
+			severity, why = Look, "so do most tensors of this kind, as masks do and parameters that are still as initialised"
 		}
 		p.add(severity, KindDuplicate, names, "%s and %s hold the same %d bytes: "+
 			"%s", names[0], names[1], pair[0].info.Size, why)

@@ -181,6 +181,8 @@ func (p *Plan) declared(raw json.RawMessage, c configFile) error {
 		return p.gptq(f)
 	case "awq":
 		return p.awq(f)
+	case "auto-round", "intel/auto-round":
+		return p.autoRound(f)
 	case "bitsandbytes", "":
 		return p.bitsAndBytes(f, raw)
 	case "mxfp4":
@@ -211,7 +213,6 @@ var refusals = map[string]string{
 	"fp_quant": "FP-Quant stores weights in a rotated basis", "hqq": "HQQ packs its codes by a layout of each bit width",
 	"spqr": "SpQR stores outliers apart", "bitnet": "BitNet packs four ternary weights to a byte",
 	"eetq": "EETQ stores weights in the order of its kernel", "quanto": "Quanto packs its codes by tensor subclasses",
-	"auto-round": "AutoRound packs by the format of its backend", "intel/auto-round": "AutoRound packs by its backend",
 	"marlin": "Marlin stores weights in the order of its kernel", "gptq_marlin": "Marlin stores weights in its " +
 		"kernel's order",
 	"bitblas": "BitBLAS stores weights in the order of its kernel", "tpu_int8": "it is a run-time method",

@@ -3,6 +3,8 @@ package quant
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -36,7 +38,13 @@ type quantFile struct {
 	ZeroPoint *bool           `json:"zero_point"`
 	CkptForm  string          `json:"checkpoint_format"`
 	Version   string          `json:"version"`
-	Dynamic   json.RawMessage `json:"dynamic"`
+	Dynamic   json.RawMessage `json:"dynamic"`        // GPTQModel: modules of their own settings
+	Packing   string          `json:"packing_format"` // AutoRound
+	Backend   string          `json:"backend"`
+	Extra     map[string]struct {
+		Bits  int `json:"bits"`
+		Group int `json:"group_size"`
+	} `json:"extra_config"`
 
 	In4 bool `json:"load_in_4bit"`
 	In8 bool `json:"load_in_8bit"`
@@ -194,7 +202,70 @@ func (p *Plan) gptq(f quantFile) error {
 	default:
 		return fmt.Errorf("config.json: quantization_config.bits is %d; GPTQ stores 2, 3, 4 or 8", f.Bits)
 	}
+	p.dynamic(f.Dynamic, params)
 	p.groups = append(p.groups, group{params: params, all: true})
+	return nil
+}
+
+// dynamic reads GPTQModel's settings of single modules: "-:regex" leaves them out, "+:regex" or a bare one overrides
+// bits and group size.
+func (p *Plan) dynamic(raw json.RawMessage, params Params) {
+	var rules map[string]json.RawMessage
+	if json.Unmarshal(raw, &rules) != nil {
+		return
+	}
+	for _, rule := range slices.Sorted(maps.Keys(rules)) {
+		list, unread := patterns([]string{"re:" + strings.TrimPrefix(strings.TrimPrefix(rule, "-:"), "+:")})
+		p.Unread = append(p.Unread, unread...)
+		if strings.HasPrefix(rule, "-:") {
+			p.skip = append(p.skip, list...)
+			continue
+		}
+		own := params
+		set := struct {
+			Bits  *int `json:"bits"`
+			Group *int `json:"group_size"`
+		}{&own.Bits, &own.Group}
+		if json.Unmarshal(rules[rule], &set) == nil {
+			p.groups = append(p.groups, group{params: own, targets: list})
+		}
+	}
+}
+
+// autoRound packs as GPTQ or AWQ do and names which; modules of 16 bits in extra_config are left out, others have
+// settings of their own. Source: intel/auto-round, packing_format and extra_config.
+func (p *Plan) autoRound(f quantFile) error {
+	form := strings.ToLower(f.Packing + " " + f.Backend)
+	var err error
+	switch {
+	case strings.Contains(form, "awq"):
+		f.Version = "gemm"
+		err = p.awq(f)
+	case strings.Contains(form, "gptq"):
+		f.Sym = nil // of its own, stored or not
+		err = p.gptq(f)
+	default:
+		p.refuse("its packing_format is \"" + f.Packing + "\", and only those of GPTQ and AWQ are laid out here")
+		return nil
+	}
+	if err != nil || len(p.groups) == 0 {
+		return err
+	}
+	p.bits = map[string]Params{}
+	for module, own := range f.Extra {
+		if own.Bits >= 16 {
+			p.skip = append(p.skip, pattern{text: module})
+			continue
+		}
+		params := p.groups[len(p.groups)-1].params
+		if own.Bits > 0 {
+			params.Bits = own.Bits
+		}
+		if own.Group != 0 {
+			params.Group = own.Group
+		}
+		p.bits[module] = params
+	}
 	return nil
 }
 
