@@ -133,7 +133,7 @@ func TestFolderRefusals(t *testing.T) {
 	}{
 		{"no-folder", fstest.MapFS{}, `cannot list the checkpoint folder "w"`, fs.ErrNotExist},
 		{"no-weights", fstest.MapFS{"w/config.json": index}, "holds neither model.safetensors nor", fs.ErrNotExist},
-		{"other-names-only", fstest.MapFS{"w/weights.safetensors": one, "w/x.safetensors": one}, "holds neither", fs.ErrNotExist},
+		{"other-names", fstest.MapFS{"w/a.safetensors": one, "w/b.safetensors": one}, "holds neither", fs.ErrNotExist},
 		{
 			"two-indexes",
 			fstest.MapFS{"w/a.safetensors.index.json": index, "w/b.safetensors.index.json": index},

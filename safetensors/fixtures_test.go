@@ -89,8 +89,8 @@ func TestFixtureFiles(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	// 2 nano-v4 files (the longer trace is packed), 2 x 3 shards, nano-flash's weights, 2 nano-llama files, 3 oracle files:
-	// an empty walk would prove nothing.
+	// 2 nano-v4 files (the longer trace is packed), 2 x 3 shards, nano-flash's weights, 2 nano-llama files, 3 oracle
+	// files: an empty walk would prove nothing.
 	if opened != 14 {
 		t.Errorf("opened %d fixture files, want 14", opened)
 	}

@@ -83,10 +83,12 @@ func ParseConfig(raw []byte) (Config, error) {
 		return Config{}, fmt.Errorf("config.json is not a JSON object of a model's settings: %w", err)
 	}
 	c := Config{
-		Vocab: int(f.Vocab), Hidden: int(f.Hidden), Layers: int(f.Layers), Heads: int(f.Heads), HeadDim: int(f.HeadDim), RopeDim: int(f.RopeDim),
-		NopeDim: int(f.NopeDim), VDim: int(f.VDim), QRank: int(f.QRank), KVRank: int(f.KVRank), OGroups: int(f.OGroups), ORank: int(f.ORank),
-		IndexHeads: int(f.IndexHeads), IndexDim: int(f.IndexDim), Experts: int(f.Experts), PerToken: int(f.PerToken), Shared: int(f.Shared),
-		Inner: int(f.Inner), Dense: int(f.Dense), DenseInner: int(f.DenseInner), Streams: int(f.Streams), MTP: int(f.MTP),
+		Vocab: int(f.Vocab), Hidden: int(f.Hidden), Layers: int(f.Layers), Heads: int(f.Heads),
+		HeadDim: int(f.HeadDim), RopeDim: int(f.RopeDim), NopeDim: int(f.NopeDim), VDim: int(f.VDim),
+		QRank: int(f.QRank), KVRank: int(f.KVRank), OGroups: int(f.OGroups), ORank: int(f.ORank),
+		IndexHeads: int(f.IndexHeads), IndexDim: int(f.IndexDim), Experts: int(f.Experts),
+		PerToken: int(f.PerToken), Shared: int(f.Shared), Inner: int(f.Inner), Dense: int(f.Dense),
+		DenseInner: int(f.DenseInner), Streams: int(f.Streams), MTP: int(f.MTP),
 	}
 	named := func(name string) bool { return f.ModelType == name }
 	c.Name = f.ModelType

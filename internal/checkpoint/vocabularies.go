@@ -7,7 +7,7 @@ import (
 	"github.com/assay-suite/assay/internal/quant"
 )
 
-// vocabularyTensors are the embedding and the output head of the model; those of a layer that predicts ahead are its own.
+// vocabularyTensors are the embedding and the output head; those of a layer that predicts ahead are its own.
 func (p *patient) vocabularyTensors() (embed, head *tensor) {
 	for _, t := range p.tensors {
 		if t.part != quant.None || t.stored != Class(t.stored) {
