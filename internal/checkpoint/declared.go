@@ -39,8 +39,8 @@ func (p *patient) leftOut() {
 }
 
 // unlisted reports kinds of linear layers that are stored plain throughout and that no list leaves out, where the
-// method quantises every linear layer that is not listed. Routers are worth a look: engines never quantise them, and published
-// folders leave them out of the list. (fp8, GPTQ and AWQ leave more alone by themselves.)
+// method quantises every linear layer that is not listed. Routers are worth a look: engines never quantise them, and
+// published folders leave them out of the list. (fp8, GPTQ and AWQ leave more alone by themselves.)
 func (p *patient) unlisted() {
 	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() || len(p.plan.Unread) > 0 ||
 		p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
