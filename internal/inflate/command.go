@@ -21,6 +21,7 @@ at their real sizes, on a model whose every log-probability is known.
   inflate -out=DIR                                      nano-flash in V4-Flash's shape, fp8, 4 layers
   inflate -out=DIR -format=hf-fp32 -shape=v4-pro        in transformers' names, V4-Pro's shape
   inflate -out=DIR -mix=1 -layers=43                    spread over every channel, head and expert; all layers
+  inflate -out=DIR -from=fixtures/nano-llama -shape=llama-3-8b -format=hf-bf16
   inflate -ids                                          what the tokenizer makes of texts, to hold another against
 
 Flags:
@@ -69,7 +70,8 @@ func parse(args []string, stdout io.Writer) (Options, error) {
 	set.StringVar(&from, "from", "fixtures/nano-flash", "folder of the nano model; elsewhere than in a clone the "+
 		"embedded one")
 	set.StringVar(&shape, "shape", "v4-flash",
-		"v4-flash, v4-pro, v3.2-like, small (for a CPU), or a config.json of this architecture")
+		"v4-flash, v4-pro, v3.2-like, small (for a CPU); of nano-llama llama-3-8b, llama-small; or a config.json of the "+
+			"model's architecture")
 	set.StringVar(&format, "format", "fp8", "number format and names of the tensors:\n"+formatTable())
 	set.IntVar(&o.Layers, "layers", 0, "layers; more than the model's 4 hand their input on unchanged")
 	set.IntVar(&o.Experts, "experts", 16, "routed experts of a layer")

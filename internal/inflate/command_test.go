@@ -30,7 +30,10 @@ func TestCommandRefuses(t *testing.T) {
 		{"", 2, "-out is missing"},
 		{"-speed", 2, "inflate -h lists the flags"},
 		{out + " more", 2, `"more" is no flag`},
-		{out + " -shape=v5", 2, `shape "v5" is neither known (v4-flash, v4-pro, v3.2-like, small) nor a config.json`},
+		{
+			out + " -shape=v5", 2,
+			`shape "v5" is neither known (v4-flash, v4-pro, v3.2-like, small, llama-3-8b, llama-small) nor a config.json`,
+		},
 		{out + " -shape=" + small, 2, "q_lora_rank is missing or 0"},
 		{out + " -format=int8", 2, `no format "int8"; use one of hf-fp32`},
 		{out + " -from=nowhere", 2, "-from=nowhere has no config.json"},
@@ -38,6 +41,10 @@ func TestCommandRefuses(t *testing.T) {
 		{out + " -layers=5", 5, "have room for 2 of the model's 4"},
 		{out + " -layers=99", 5, "has 43, which is the most"},
 		{out + " -experts=8", 5, "experts, copies of all is 8, the model needs at least 12"},
+		{out + " -shape=llama-3-8b", 5, "is of a plain Llama, and nano-flash is of the DeepSeek-V4 architecture"},
+		{out + " -from=fixtures/nano-llama", 5, "hf-fp32 and hf-bf16, not in fp8"},
+		{out + " -from=fixtures/nano-llama -format=hf-bf16", 5, "use llama-3-8b or llama-small"},
+		{out + " -from=fixtures/nano-llama -format=hf-bf16 -shape=llama-3-8b -layers=33", 5, "has 32, which is the most"},
 		{"-out=" + there, 5, "is there already"},
 	} {
 		var stdout, stderr bytes.Buffer

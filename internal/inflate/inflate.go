@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/assay-suite/assay/internal/nano"
+	"github.com/assay-suite/assay/internal/nano/llama"
 	"github.com/assay-suite/assay/internal/spelling"
 	"github.com/assay-suite/assay/safetensors"
 )
@@ -38,10 +40,16 @@ type Summary struct {
 }
 
 // Run writes the folder. It appears whole or not at all.
-func Run(ctx context.Context, o Options) (Summary, error) { return run(ctx, o, func(*layout) {}) }
+func Run(ctx context.Context, o Options) (Summary, error) { return run(ctx, o, hand{}) }
 
-// run is Run with a hand on the layout, by which tests plant faults.
-func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err error) {
+// hand changes a layout, by which tests plant faults; nil changes nothing.
+type hand struct {
+	v4    func(*layout)
+	llama func(*llamaLayout)
+}
+
+// run is Run with a hand on the layout.
+func run(ctx context.Context, o Options, plant hand) (_ Summary, err error) {
 	if o.Experts == 0 {
 		o.Experts = 16
 	}
@@ -51,28 +59,16 @@ func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err er
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	cfg, err := nano.LoadConfig(o.From)
-	if err != nil {
-		return Summary{}, err
-	}
-	if o.Layers == 0 {
-		o.Layers = cfg.Layers
-	}
-	layers, err := layersOf(cfg, o.Shape, o.Layers)
-	if err != nil {
-		return Summary{}, err
-	}
 	var vocabulary vocabulary
 	if o.Words {
 		if vocabulary, err = words(); err != nil {
 			return Summary{}, err
 		}
 	}
-	m, err := newLayout(cfg, o.Shape, o.Experts, o.Seed, vocabulary.alias)
+	p, err := planned(&o, vocabulary.alias, plant)
 	if err != nil {
 		return Summary{}, err
 	}
-	plant(m)
 	if _, err := os.Stat(o.Out); !errors.Is(err, fs.ErrNotExist) {
 		return Summary{}, fmt.Errorf("%s is there already; name a folder that is not", o.Out)
 	}
@@ -93,16 +89,11 @@ func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err er
 			err = errors.Join(err, os.RemoveAll(part))
 		}
 	}()
-	s, err := write(ctx, part, o, tensors(m, ckpt, layers))
+	s, err := write(ctx, part, o, p.tensors(ckpt))
 	if err != nil {
 		return Summary{}, err
 	}
-	s.Layers = len(layers)
-	for _, l := range layers {
-		if l.passing {
-			s.Passing++
-		}
-	}
+	s.Layers, s.Passing = p.layers, p.passing
 	raw, err := fs.ReadFile(o.From, "config.json")
 	if err != nil {
 		return Summary{}, fmt.Errorf("config.json cannot be read: %w", err)
@@ -111,12 +102,12 @@ func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err er
 	if err != nil {
 		return Summary{}, err
 	}
-	if files["config.json"], err = configOf(raw, o, m, layers); err != nil {
+	if files["config.json"], err = p.config(raw); err != nil {
 		return Summary{}, err
 	}
 	files["generation_config.json"] = []byte(fmt.Sprintf(`{"bos_token_id": %d, "eos_token_id": %d}`+"\n", nano.BOS,
 		nano.EOS))
-	files["README.md"] = readme(o, m, s)
+	files["README.md"] = p.readme(s)
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(part, name), data, 0o644); err != nil {
 			return Summary{}, fmt.Errorf("writing %s: %w", name, err)
@@ -129,6 +120,55 @@ func run(ctx context.Context, o Options, plant func(*layout)) (_ Summary, err er
 		return Summary{}, fmt.Errorf("moving the folder to %s: %w", o.Out, err)
 	}
 	return s, nil
+}
+
+// inflation is what one architecture makes of the options.
+type inflation struct {
+	tensors         func(ckpt *safetensors.Checkpoint) []tensor
+	config          func(small []byte) ([]byte, error)
+	readme          func(s Summary) []byte
+	layers, passing int
+}
+
+// planned lays the model out in the shape; the layers that the options leave open become the model's own.
+func planned(o *Options, alias []int, plant hand) (inflation, error) {
+	if llama.Is(o.From) {
+		return plannedLlama(o, alias, plant)
+	}
+	cfg, err := nano.LoadConfig(o.From)
+	if err != nil {
+		return inflation{}, err
+	}
+	if o.Shape.KeyHeads > 0 {
+		return inflation{}, fmt.Errorf("shape %s is of a plain Llama, and %s is of the DeepSeek-V4 architecture; use %s",
+			o.Shape.Name, o.FromName, strings.Join(names(func(s Shape) bool { return s.KeyHeads == 0 }), ", "))
+	}
+	if o.Layers == 0 {
+		o.Layers = cfg.Layers
+	}
+	layers, err := layersOf(cfg, o.Shape, o.Layers)
+	if err != nil {
+		return inflation{}, err
+	}
+	m, err := newLayout(cfg, o.Shape, o.Experts, o.Seed, alias)
+	if err != nil {
+		return inflation{}, err
+	}
+	if plant.v4 != nil {
+		plant.v4(m)
+	}
+	p := inflation{
+		tensors: func(ckpt *safetensors.Checkpoint) []tensor { return tensors(m, ckpt, layers) },
+		config:  func(small []byte) ([]byte, error) { return configOf(small, *o, m, layers) },
+		readme:  func(s Summary) []byte { return readme(*o, m, s) },
+		layers:  len(layers),
+	}
+	for _, l := range layers {
+		if l.passing {
+			p.passing++
+		}
+	}
+	return p, nil
 }
 
 // indented is v as JSON, keys sorted.

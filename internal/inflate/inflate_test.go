@@ -38,7 +38,7 @@ func written(t testing.TB, o Options, plant func(*layout)) string {
 		o.Shape = middle
 	}
 	o.From, o.FromName, o.Out = flash(t), "nano-flash", filepath.Join(t.TempDir(), "out")
-	_, err := run(context.Background(), o, plant)
+	_, err := run(context.Background(), o, hand{v4: plant})
 	require.NoError(t, err)
 	return o.Out
 }

@@ -21,6 +21,8 @@ type Shape struct {
 	HashLayers           int // the first layers, whose experts a table chooses
 	Ratios               []int
 	Experts              int // of the model itself; a folder has fewer, unless asked
+
+	KeyHeads, Layers int // of a plain Llama, which has none of the sizes below HeadDim but Inner; 0: DeepSeek-V4
 }
 
 // ratios are first, then the pair (4, 128) n times, then a last 4.
@@ -29,7 +31,8 @@ func ratios(n int, first ...int) []int {
 }
 
 // Shapes are the shapes that are known by name. Sources: config.json of the models; v3.2-like has V3.2's hidden size,
-// heads and query rank in V4's architecture, since V3.2 itself has another one; small is of no model, for CPUs.
+// heads and query rank in V4's architecture, since V3.2 itself has another one; small and llama-small are of no model,
+// for CPUs. The last two are plain Llamas, for nano-llama.
 func Shapes() []Shape {
 	flash := Shape{
 		Name: "v4-flash", Hidden: 4096, QRank: 1024, Heads: 64, HeadDim: 512, RopeDims: 64, IndexHeads: 64, IndexDim: 128,
@@ -44,6 +47,10 @@ func Shapes() []Shape {
 	return []Shape{flash, pro, v32, {
 		Name: "small", Hidden: 512, QRank: 160, Heads: 16, HeadDim: 128, RopeDims: 32, IndexHeads: 8, IndexDim: 64,
 		Groups: 4, ORank: 96, Inner: 160, TopExperts: 6, HashLayers: 3, Ratios: ratios(4, 0, 0), Experts: 64,
+	}, {
+		Name: "llama-3-8b", Hidden: 4096, Heads: 32, KeyHeads: 8, HeadDim: 128, Inner: 14336, Layers: 32,
+	}, {
+		Name: "llama-small", Hidden: 512, Heads: 16, KeyHeads: 4, HeadDim: 128, Inner: 480, Layers: 8,
 	}}
 }
 
@@ -66,24 +73,42 @@ func Lookup(name string) (Shape, error) {
 
 func parseShape(name string, raw []byte) (Shape, error) {
 	var f struct {
-		Hidden     int   `json:"hidden_size"`
-		QRank      int   `json:"q_lora_rank"`
-		Heads      int   `json:"num_attention_heads"`
-		HeadDim    int   `json:"head_dim"`
-		RopeDims   int   `json:"qk_rope_head_dim"`
-		IndexHeads int   `json:"index_n_heads"`
-		IndexDim   int   `json:"index_head_dim"`
-		Groups     int   `json:"o_groups"`
-		ORank      int   `json:"o_lora_rank"`
-		Inner      int   `json:"moe_intermediate_size"`
-		TopExperts int   `json:"num_experts_per_tok"`
-		HashLayers int   `json:"num_hash_layers"`
-		Ratios     []int `json:"compress_ratios"`
-		Experts    int   `json:"n_routed_experts"`
-		Layers     int   `json:"num_hidden_layers"`
+		Hidden     int    `json:"hidden_size"`
+		QRank      int    `json:"q_lora_rank"`
+		Heads      int    `json:"num_attention_heads"`
+		HeadDim    int    `json:"head_dim"`
+		RopeDims   int    `json:"qk_rope_head_dim"`
+		IndexHeads int    `json:"index_n_heads"`
+		IndexDim   int    `json:"index_head_dim"`
+		Groups     int    `json:"o_groups"`
+		ORank      int    `json:"o_lora_rank"`
+		Inner      int    `json:"moe_intermediate_size"`
+		TopExperts int    `json:"num_experts_per_tok"`
+		HashLayers int    `json:"num_hash_layers"`
+		Ratios     []int  `json:"compress_ratios"`
+		Experts    int    `json:"n_routed_experts"`
+		Layers     int    `json:"num_hidden_layers"`
+		KeyHeads   int    `json:"num_key_value_heads"`
+		LlamaInner int    `json:"intermediate_size"`
+		Type       string `json:"model_type"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return Shape{}, fmt.Errorf("%s is not a config.json: %w", name, err)
+	}
+	if f.Type == "llama" {
+		s := Shape{
+			Name: name, Hidden: f.Hidden, Heads: f.Heads, KeyHeads: f.KeyHeads, HeadDim: f.HeadDim, Inner: f.LlamaInner,
+			Layers: f.Layers,
+		}
+		if s.HeadDim == 0 && s.Heads > 0 {
+			s.HeadDim = s.Hidden / s.Heads // as transformers fills it in
+		}
+		if s.Hidden < 1 || s.Heads < 1 || s.KeyHeads < 1 || s.HeadDim < 1 || s.Inner < 1 || s.Layers < 1 {
+			return Shape{}, fmt.Errorf("%s: a size of the Llama is missing or below 1: hidden_size %d, num_attention_heads %d, "+
+				"num_key_value_heads %d, intermediate_size %d, num_hidden_layers %d", name, s.Hidden, s.Heads, s.KeyHeads, s.Inner,
+				s.Layers)
+		}
+		return s, nil
 	}
 	s := Shape{
 		Name: name, Hidden: f.Hidden, QRank: f.QRank, Heads: f.Heads, HeadDim: f.HeadDim, RopeDims: f.RopeDims,
