@@ -47,7 +47,10 @@ func TestCacheGate(t *testing.T) {
 		"unknown-noise-five-lost": {someWarm(5, fake{miss: true}), nil, true, recall.Regressed, "loses 5"}, // 2^-5 < 0.05
 		"unknown-noise-four-lost": {someWarm(4, fake{miss: true}), nil, true, recall.Inconclusive, "loses 4"},
 		"no-hit":                  {warm(fake{cold: true}), exact, true, recall.Inconclusive, "nothing is proven"},
-		"hits-not-reported":       {warm(fake{cold: true}), exact, false, recall.Absent, "--enable-cache-report"},
+		"hits-not-reported": {
+			func(int, recall.Cell) fake { return fake{mute: true} }, exact, false, recall.Absent, "--enable-cache-report",
+		},
+		"reported-and-none": {warm(fake{cold: true}), exact, false, recall.Absent, "none of 12 prompts that were sent again"},
 		"nothing-measured": {
 			func(int, recall.Cell) fake { return fake{gap: true} }, exact, true, recall.Absent, "no pair",
 		},

@@ -12,8 +12,8 @@ import (
 	"github.com/assay-suite/assay/internal/suite"
 )
 
-// answered makes the answers to one prompt: o right, x wrong by 5 nats, t wrong by a tie. Every shift-th answer has
-// another margin; 0 is none.
+// answered makes the answers to one prompt: o right, x wrong by 5 nats, h right and t wrong by little. Every shift-th
+// answer has another margin; 0 is none.
 func answered(how string, shift int) []recall.Observation {
 	var out []recall.Observation
 	for i, c := range how {
@@ -26,9 +26,11 @@ func answered(how string, shift int) []recall.Observation {
 			m = -5
 		case 't':
 			m = -0.1
+		case 'h': // right by as little
+			m = 0.2
 		}
 		out = append(out, recall.Observation{
-			Measured: true, Hit: c == 'o', Positions: []recall.Position{{Token: "4", Margin: m}},
+			Measured: true, Hit: c == 'o' || c == 'h', Positions: []recall.Position{{Token: "4", Margin: m}},
 		})
 	}
 	return out
@@ -52,7 +54,8 @@ func TestJudgeReplicas(t *testing.T) {
 		"one of three":       {[]string{"ooxooxooxooxoox"}, 0, recall.Regressed, 3, "more of 3 replicas", 0},
 		"at random":          {[]string{"oxxoxoooxxoxxoox"}, 0, recall.Regressed, 0, "wrong; replicas that differ", 0},
 		"misses":             {[]string{"ooooooooooooooxx", "oooooo", "oooooo"}, 0, recall.Inconclusive, 0, "2 of 28", 0},
-		"a tie by noise":     {[]string{"ototootototootto"}, 0, recall.Inconclusive, 0, "by less than 1 nat", 0},
+		"wrong by little":    {[]string{"ototootototootto"}, 0, recall.Regressed, 0, "replicas that differ", 0},
+		"a tie by noise":     {[]string{"hthtthhththtthht"}, 0, recall.Inconclusive, 0, "hang by less than 1 nat", 0},
 		"nobody answered":    {[]string{"", ""}, 0, recall.Absent, 0, "", 0},
 		"two sets of values": {[]string{"oooooooooo"}, 2, recall.Held, 0, "take 2 values", 2},
 		"noise in values":    {[]string{"oooooo"}, 5, recall.Held, 0, "6 identical questions", 0},

@@ -95,7 +95,10 @@ func TestPreflightTable(t *testing.T) {
 		top    int
 		want   map[string]Capability // rows that are not "supported"
 	}{
-		"full":              {engine{models: one, maxTop: 20}, Count{8192, true}, 20, nil},
+		"full": {engine{models: one, maxTop: 20}, Count{8192, true}, 20, nil},
+		"litellm": {
+			engine{models: `{"data":[{"id":"m","max_input_tokens":8000}]}`, maxTop: 20}, Count{8000, true}, 20, nil,
+		},
 		"five-alternatives": {engine{models: `{"data":[{"id":"m"}]}`, maxTop: 5}, Count{4096, true}, 5, nil},
 		"bare": {
 			engine{models: `{"data":[{"id":"m"}]}`, maxTop: -1, noTokenize: true, noUsage: true, noComplete: true},

@@ -20,12 +20,9 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("models: %w", c.wrap(err))
 	}
-	// go-openai's Model has no max_model_len: read it from the same bytes.
+	// go-openai's Model has no window: read it from the same bytes.
 	var raw struct {
-		Data []struct {
-			ID  string `json:"id"`
-			Len *int   `json:"max_model_len"`
-		} `json:"data"`
+		Data []listedWindow `json:"data"`
 	}
 	if err := json.Unmarshal(call.body, &raw); err != nil {
 		return nil, fmt.Errorf("models: endpoint: the list cannot be read: %w", err)
@@ -34,11 +31,28 @@ func (c *Client) Models(ctx context.Context) ([]ModelInfo, error) {
 	for i, m := range list.Models {
 		info := ModelInfo{ID: m.ID}
 		if i < len(raw.Data) {
-			info.Window = known(raw.Data[i].Len)
+			info.Window = raw.Data[i].count()
 		}
 		out = append(out, info)
 	}
 	return out, nil
+}
+
+// listedWindow is a model's context length under the names that servers and proxies give it.
+type listedWindow struct {
+	MaxModelLen   *int `json:"max_model_len"`    // vLLM, SGLang
+	MaxInput      *int `json:"max_input_tokens"` // litellm
+	ContextLength *int `json:"context_length"`   // hosted routers
+	ContextWindow *int `json:"context_window"`
+}
+
+func (w listedWindow) count() Count {
+	for _, n := range []*int{w.MaxModelLen, w.MaxInput, w.ContextLength, w.ContextWindow} {
+		if n != nil && *n > 0 {
+			return known(n)
+		}
+	}
+	return Count{}
 }
 
 // Tokenization is the server's count of a prompt. Supported is false when the server has no such

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/assay-suite/assay/internal/stat"
 )
@@ -14,6 +15,8 @@ type CacheResult struct {
 	Differ   []string // prompt IDs whose answers differ
 	Worst    Shift    // largest shift of a proven pair
 	Text     string
+
+	told bool // cached_tokens is in the answers
 }
 
 const cacheAlpha = 0.05 // paired test where the server's own noise is not known
@@ -62,6 +65,7 @@ func JudgeCache(obs []Observation, noise *Noise, reported bool) (CacheResult, er
 			r.Differ = append(r.Differ, o.Cell.Prompt)
 		}
 	}
+	r.told = slices.ContainsFunc(obs, func(o Observation) bool { return o.Cached.Known })
 	if hits, n := coldHits(obs); n > 0 && 2*hits > n {
 		r.Standing = Inconclusive
 		r.Text = fmt.Sprintf("cached_tokens proves nothing: %d of %d prompts that nobody sent before are counted as cached "+
@@ -89,6 +93,10 @@ func (r *CacheResult) judge(noise *Noise, reported bool, lost, won int) error {
 	switch {
 	case r.Pairs == 0:
 		r.Standing, r.Text = Absent, "no pair was measured"
+		return nil
+	case r.Proven == 0 && !reported && r.told:
+		r.Standing, r.Text = Absent, fmt.Sprintf("not examined: cached_tokens is reported, and none of %d prompts that were "+
+			"sent again had a hit: a cache that is off, or a router that sends the same prompt to another replica", r.Pairs)
 		return nil
 	case r.Proven == 0 && !reported:
 		r.Standing, r.Text = Absent, "not examined: the server does not report cached_tokens (vLLM: "+

@@ -23,6 +23,7 @@ type Observation struct {
 	Logs      selfcheck.Logprobs // of the answer, against themselves
 	Prompt    string
 	PromptSHA string // see promptHash
+	Nonced    bool   // its first words are this run's own: numbers are not those of another run's
 	Before    int    // tokens before the needle, the first of several; 0 beside FromEnd 0: not known
 	FromEnd   int    // tokens from the needle to the end of the prompt
 	Tokens    endpoint.Count

@@ -37,6 +37,7 @@ func (a *Asker) build(ctx context.Context, c Cell) question {
 		return q
 	}
 	o.Prompt, o.PromptSHA, o.Expected = prompt.Text, promptHash(c, prompt.Text), prompt.Truth.Code
+	o.Nonced = a.spec(c).Nonce != ""
 	if len(prompt.Copies) > 0 {
 		o.Before, o.FromEnd = prompt.Copies[0].Before, prompt.Copies[0].FromEnd
 	}

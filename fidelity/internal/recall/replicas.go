@@ -17,7 +17,7 @@ type Replicas struct {
 	Standing Standing // Absent: not asked; Inconclusive: answers disagree, too few to call it a fault
 	Asked    int      // answers that count
 	Wrong    int      // of the prompts that were also answered rightly
-	Ties     int      // wrong answers whose first wrong digit was a near tie, which noise of the sums decides
+	Ties     int      // wrong answers to prompts of which the right ones too hang by a near tie, which noise decides
 	Of       int      // answers to those
 	Period   int      // right and wrong by turns of so many; 0: not
 	Values   int      // of the needle's margin, where there are several and each came several times; 0: not so
@@ -28,7 +28,7 @@ const (
 	replicaFault = 0.05 // share of wrong answers, beyond what a sound model misses, that is a fault
 	replicaAlpha = 0.01 // one-sided, exact
 	replicaMore  = 10   // how often a question is asked again once its answers disagree
-	replicaTie   = 1.0  // nats by which a digit may be wrong at a near tie
+	replicaTie   = 1.0  // nats of a near tie
 	replicaShown = 3    // how often a margin's value must have come to be one of several
 )
 
@@ -109,9 +109,9 @@ func JudgeReplicas(byPrompt [][]Observation) (Replicas, error) {
 		if hits < len(answers) {
 			for _, o := range answers {
 				pattern = append(pattern, o.Hit)
-				if m, ok := o.MinMargin(); ok && !o.Hit && m > -replicaTie {
-					r.Ties++
-				}
+			}
+			if atTie(answers) {
+				r.Ties += len(answers) - hits
 			}
 		}
 		r.Values = max(r.Values, valuesOf(answers))
@@ -142,12 +142,22 @@ func JudgeReplicas(byPrompt [][]Observation) (Replicas, error) {
 	r.Text = fmt.Sprintf("the same question, asked again on another connection, is answered rightly and wrongly: %d of "+
 		"%d wrong; %s", r.Wrong, r.Of, what)
 	if r.Ties > 0 {
-		r.Text += fmt.Sprintf("; %d of the wrong ones by less than %g nat", r.Ties, replicaTie)
+		r.Text += fmt.Sprintf("; %d of the wrong ones where the right ones hang by less than %g nat too", r.Ties, replicaTie)
 	}
 	if atLeast > replicaFault {
 		r.Standing = Regressed
 	}
 	return r, nil
+}
+
+// atTie reports whether no answer to a prompt is sure of its digits, right or wrong: then noise of the sums decides.
+func atTie(answers []Observation) bool {
+	for _, o := range answers {
+		if m, ok := o.MinMargin(); !ok || m > replicaTie || m < -replicaTie {
+			return false
+		}
+	}
+	return true
 }
 
 // periodOf is the shortest period from 2 to 8 that the answers keep through at least three turns; 0 for none.

@@ -46,6 +46,7 @@ type answer struct {
 	Prompt    string              `json:"prompt,omitempty"` // hash
 	Tokens    *int                `json:"tokens,omitempty"`
 	Cached    *int                `json:"cached,omitempty"`
+	Nonced    bool                `json:"nonced,omitempty"`   // the prompt begins with the run's own words
 	Before    int                 `json:"before,omitempty"`   // tokens before the needle
 	FromEnd   int                 `json:"from-end,omitempty"` // tokens from it to the end of the prompt
 	Expected  string              `json:"expected,omitempty"`
@@ -67,7 +68,7 @@ const longestKept = 4096
 func detailOf(o recall.Observation, repeat int, arm string, redact func(string) string) (json.RawMessage, error) {
 	a := answer{
 		Repeat: repeat, Arm: arm, Class: o.Class, Wire: o.Wire, Gate: string(o.Cell.Gate), Hit: o.Hit, Measured: o.Measured,
-		Formed: o.Formed, Before: o.Before, FromEnd: o.FromEnd,
+		Formed: o.Formed, Nonced: o.Nonced, Before: o.Before, FromEnd: o.FromEnd,
 		Prompt: o.PromptSHA, Expected: o.Expected, Answer: head(redact(o.Answer)), Reasoning: head(redact(o.Reasoning)),
 		Finish: o.Finish, Order: o.Order, Conn: o.Conn,
 		Positions: o.Positions, Stored: o.Stored, Curl: o.Curl,
@@ -144,7 +145,7 @@ func ReadPast(folder string) (*Past, error) {
 func (a answer) observation(r suite.Result) recall.Observation {
 	o := recall.Observation{
 		Class: a.Class, Wire: a.Wire, Hit: a.Hit, Measured: a.Measured, Formed: a.Formed, Expected: a.Expected,
-		Before: a.Before, FromEnd: a.FromEnd, Answer: a.Answer, Reasoning: a.Reasoning, Finish: a.Finish,
+		Nonced: a.Nonced, Before: a.Before, FromEnd: a.FromEnd, Answer: a.Answer, Reasoning: a.Reasoning, Finish: a.Finish,
 		Order: a.Order, Conn: a.Conn, Positions: a.Positions,
 		PromptSHA: a.Prompt, Seconds: r.Seconds,
 		Stored: a.Stored, Curl: a.Curl,
