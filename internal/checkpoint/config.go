@@ -38,6 +38,7 @@ type Config struct {
 	Special                                                []Special
 	Shapes                                                 string // model_type of the language model
 	Architecture                                           string // the first of architectures
+	OtherDim                                               int    // of a head, where config.json leaves it out
 	Unlike                                                 bool   // settings are listed layer by layer
 }
 

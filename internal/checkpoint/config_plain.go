@@ -104,8 +104,32 @@ func (c *Config) defaults(heads, hidden int) {
 	if c.PlainDim != 0 {
 		return
 	}
-	if c.PlainDim = headDims[c.Shapes]; c.PlainDim == 0 && heads > 0 && hidden%heads == 0 {
+	if heads > 0 && hidden%heads == 0 {
 		c.PlainDim = hidden / heads
+	}
+	if n := headDims[c.Shapes]; n > 0 {
+		c.OtherDim, c.PlainDim = c.PlainDim, n
+	}
+}
+
+// settle decides between the family's default and hidden_size over num_attention_heads, which writers that know no
+// default mean, by a query projection.
+func (c *Config) settle(tensors []*tensor) {
+	if c == nil || c.OtherDim == 0 {
+		return
+	}
+	for _, t := range tensors {
+		if t.weight == nil || !strings.HasSuffix(t.weight.Module, ".q_proj") || !text(t.stored) {
+			continue
+		}
+		got, q := t.elements(), c.Heads
+		if c.Shapes == "qwen3_next" {
+			q *= 2
+		}
+		if len(got) == 2 && got[0] != q*c.PlainDim && got[0] == q*c.OtherDim {
+			c.PlainDim = c.OtherDim
+		}
+		return
 	}
 }
 

@@ -49,6 +49,7 @@ func (p *patient) structure() {
 	if len(p.lost) > 0 {
 		return // what is not there has been said
 	}
+	p.config.settle(p.tensors)
 	var main *stack
 	for _, st := range p.stacks() {
 		p.gaps(st)
