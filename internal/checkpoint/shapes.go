@@ -79,13 +79,13 @@ func (p *patient) projections() {
 	}
 	h := p.config.Hidden
 	for _, t := range p.tensors {
-		got := t.elements()
-		if t.part != quant.None || t.weight == nil || !text(t.stored) || len(got) != 2 || got[0] == got[1] {
+		got, shared := t.elements(), strings.Contains(t.stored, ".shared_expert")
+		if t.part != quant.None || t.weight == nil || !text(t.stored) && !shared || len(got) != 2 || got[0] == got[1] {
 			continue
 		}
 		last := t.weight.Module[strings.LastIndexByte(t.weight.Module, '.')+1:]
 		in, out := strings.HasPrefix(last, "in_proj"), last == "out_proj"
-		if p.config.fixesShapes() && strings.Contains(t.stored, "shared_expert") {
+		if shared && p.config.fixesShapes() {
 			in, out = in || last == "gate_proj" || last == "up_proj", out || last == "down_proj"
 		}
 		if in && got[0] == h || out && got[1] == h {
