@@ -2,6 +2,7 @@ package quant
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,6 +143,8 @@ func (a argsFile) params(form string) (Params, error) {
 			return p, err
 		}
 		p.Block = block
+	} else if a.Strategy == "block" {
+		return p, errors.New("strategy is block and there is no block_structure; it is [rows, columns]")
 	}
 	float := a.Type == "float"
 	switch {
