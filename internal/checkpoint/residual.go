@@ -18,7 +18,7 @@ const residualLeast = 6
 var (
 	readers = []string{
 		"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "gate_up_proj", "qkv_proj", "w1", "w3", "in_proj",
-		"c_fc",
+		"c_fc", "q_a_proj", "kv_a_proj_with_mqa", "wq_a", "wkv_a", "wkv", "query_key_value", "in_proj_qkvz", "in_proj_qkv",
 	}
 	writers = []string{"o_proj", "down_proj", "out_proj", "w2", "dense", "c_proj"}
 )
