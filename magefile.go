@@ -34,8 +34,13 @@ func Assay(ctx context.Context) error {
 	return job(ctx, "./fidelity", "", "^TestMainJob$")
 }
 
-// Live runs the main job on your server, OPENAI_BASE_URL; -y does not ask first. ASSAY_RESUME=<run folder> goes on with
-// a run that was ended.
+// Live asks your server, OPENAI_BASE_URL, whether it still recalls; -y does not ask first. It shows the plan with its
+// requests and minutes before anything of it is sent, has at most four in flight, and leaves
+// artifacts/<run>/report.html. OPENAI_API_KEY is the key, ASSAY_MODEL the model where several are listed or none,
+// ASSAY_BUDGET=smoke|standard|full how much is asked, ASSAY_HAYSTACK the text, ASSAY_GOLDENS the folder of goldens that
+// `bless` records, and ASSAY_RESUME=<run folder> goes on with a run that was ended. Exit codes: 0 no fault found, 1
+// regressed or a fault, 2 usage, 3 inconclusive or not measured, 4 not reachable or still loading, 5 the engine failed.
+// docs/live.md says what is judged and how.
 func Live(ctx context.Context, y *bool) error {
 	return job(ctx, "./fidelity", "live", "^TestLive$", agreed(y)...)
 }

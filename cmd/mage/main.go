@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -31,7 +32,20 @@ func main() {
 			pass(s)
 		}
 	}()
-	os.Exit(start(os.Args[1:]))
+	os.Exit(start(helped(os.Args[1:])))
+}
+
+// helped lets `mage TARGET -h` be what people mean by it, mage's own `mage -h TARGET`.
+func helped(args []string) []string {
+	if len(args) < 2 || strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	for _, a := range args[1:] {
+		if a == "-h" || a == "-help" || a == "--help" {
+			return []string{"-h", args[0]}
+		}
+	}
+	return args
 }
 
 // pass gives SIGTERM to the targets, which end with a verdict. Of an interrupt a terminal tells them itself. A process
