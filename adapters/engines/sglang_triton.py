@@ -86,14 +86,15 @@ def gqa_attention(call, q, qo_indptr, o, softmax_scale, causal, window_left, win
             call.outputs["lse"][:t] = in_base(lse, "e", a["lse_base"])
         return "decode_attention"
     need(causal and window_right <= 0 and not fp8, "extend is causal and takes the chunk's keys before they are stored")
-    need("lse" not in call.outputs or a["lse_base"] == "e", "extend gives the natural log-sum-exp")
     n = qo_indptr[1:] - qo_indptr[:-1]
     indptr, slots = token_slots(table, (lens - n).clamp(min=0), page)
     ends, every = token_slots(table, lens, page)
     new = torch.cat([every[int(e - c): int(e)] for e, c in zip(ends[1:], n)]) if t else every[:0]
-    lse = call.outputs["lse"][:t] if "lse" in call.outputs else None
+    lse = torch.empty_like(call.outputs["lse"][:t], dtype=torch.float32) if "lse" in call.outputs else None
     call.launch(extending.extend_attention_fwd, q, k[new].contiguous(), v[new].contiguous(), o[:t], k, v, qo_indptr, indptr, slots, None, True, None,
                 int(n.max()), ks, vs, sm_scale=softmax_scale, sliding_window_size=int(window_left), sinks=i.get("sink"), lse_extend=lse)
+    if lse is not None:
+        call.outputs["lse"][:t] = in_base(lse, "e", a["lse_base"])
     return "extend_attention"
 
 
