@@ -27,7 +27,8 @@ var mustReject = []string{
 
 // What kernels answered on a device MUST get the verdict that it got there: real kernels accepted, faults that were
 // planted on the device and the findings of docs/findings.md rejected. A row whose case draws other inputs by now is
-// stale: it is counted, and the tapes have to be taken again before a fifth of them are.
+// stale: it is counted, and the tapes have to be taken again before a fifth of them are. All rows are replayed under
+// the full budget; otherwise every one that was rejected and a quarter of the others.
 func TestTapes(t *testing.T) {
 	names, err := fs.Glob(fixtures.FS, "tapes/*/*.json.gz")
 	require.NoError(t, err)
@@ -39,7 +40,10 @@ func TestTapes(t *testing.T) {
 		read, err := tape.Read(fixtures.FS, name)
 		require.NoError(t, err)
 		accepted := 0
-		for _, r := range read.Rows {
+		for i, r := range read.Rows {
+			if r.Accepted && i%4 != 2 && budget() != "full" {
+				continue
+			}
 			rows++
 			require.NotEmpty(t, r.Vouched.By, "%s: %s is vouched for by nobody", name, r.Case)
 			c, err := find(r)

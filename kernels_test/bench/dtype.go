@@ -29,17 +29,33 @@ func integer(dtype string) bool { return dtype == U8 || dtype == I32 || dtype ==
 // Round is v as a dtype stores it: to nearest even, saturating where the format has no infinity. Integers are
 // truncated. A NaN keeps its payload in F32.
 func Round(dtype string, v float64) float64 {
+	r, known := rounders[dtype]
+	return round(dtype, &r, known, v)
+}
+
+// rounders are those of the dtypes that package format knows, F32 aside, by name.
+var rounders = func() map[string]format.Rounder {
+	out := map[string]format.Rounder{}
+	for _, dtype := range []string{
+		BF16, F16, E4M3, E8M0, "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4",
+	} {
+		if f, err := format.ByDType(dtype); err == nil {
+			out[dtype] = f.Nearest(overflow(dtype))
+		}
+	}
+	return out
+}()
+
+func round(dtype string, r *format.Rounder, known bool, v float64) float64 {
 	switch {
 	case dtype == F32:
 		return float64(float32(v))
 	case integer(dtype):
 		return math.Trunc(v)
-	}
-	f, err := format.ByDType(dtype)
-	if err != nil || math.IsNaN(v) {
+	case !known || math.IsNaN(v):
 		return v
 	}
-	return f.RoundTo(v, format.RN, overflow(dtype))
+	return r.Round(v)
 }
 
 // overflow is what a dtype's conversion does beyond its range: formats without infinity saturate.
@@ -52,8 +68,9 @@ func overflow(dtype string) format.Saturation {
 
 // RoundAll rounds in place and returns its argument.
 func RoundAll(dtype string, v []float64) []float64 {
+	r, known := rounders[dtype]
 	for i, x := range v {
-		v[i] = Round(dtype, x)
+		v[i] = round(dtype, &r, known, x)
 	}
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/assay-suite/assay/numerics"
 )
@@ -120,6 +121,37 @@ func (r FacetRow) Under(c numerics.Contract) Case { return r.under(c) }
 // Facets lists what there is to offer of a family, with all the rows that each facet's layout admits. Cases that the
 // budget leaves out are not among them. An error says that a case cannot be drawn although its table promises it.
 func (s Suite) Facets(f Family) ([]FacetCases, error) {
+	if s.Memo != nil {
+		return s.Memo.facets(s, f)
+	}
+	return s.facets(f)
+}
+
+// Memo keeps what Facets lists of a suite, since every case is drawn for it: for a suite whose families do not change.
+type Memo struct {
+	mu   sync.Mutex
+	kept map[string][]FacetCases // by operator and whether the full rows are among them
+}
+
+func (m *Memo) facets(s Suite, f Family) ([]FacetCases, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := fmt.Sprint(f.Op, full())
+	if kept, ok := m.kept[key]; ok {
+		return slices.Clone(kept), nil
+	}
+	listed, err := s.facets(f)
+	if err != nil {
+		return nil, err
+	}
+	if m.kept == nil {
+		m.kept = map[string][]FacetCases{}
+	}
+	m.kept[key] = listed
+	return slices.Clone(listed), nil
+}
+
+func (s Suite) facets(f Family) ([]FacetCases, error) {
 	drawn, err := s.drawn(f)
 	if err != nil {
 		return nil, err

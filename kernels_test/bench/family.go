@@ -19,6 +19,7 @@ type Suite struct {
 	Built    func(contract string) (Candidate, error)
 	Variants []Variant // correct implementations: none may be flagged
 	Plants   []Plant   // faults: each must be flagged
+	Memo     *Memo     // keeps what Facets lists; nil: it is listed again each time
 }
 
 // Family is the cases of one operator.

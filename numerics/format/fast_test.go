@@ -56,6 +56,11 @@ func TestRoundSliceEqualsRound(t *testing.T) {
 				t.Fatalf("%v of %v is %v in a slice, want %v", f, x[i], y[i], want)
 			}
 		}
+		for r, i := f.Nearest(format.Saturate), 0; i < len(x); i++ {
+			if got, want := r.Round(x[i]), f.Decode(f.Encode(x[i], format.RN, format.Saturate)); !same(got, want) {
+				t.Fatalf("%v of %v is %v saturating, want %v", f, x[i], got, want)
+			}
+		}
 	}
 }
 

@@ -45,26 +45,42 @@ func (f Format) RoundTo(x float64, r Rounding, s Saturation) float64 {
 	return math.Copysign(y, x)
 }
 
-// RoundSlice rounds every element in place, as Round does, with what depends on the format alone
-// taken out of the loop.
-func (f Format) RoundSlice(x []float64) {
-	limit, emin := f.Max(), f.emin()
+// Rounder is rounding to nearest even into one format, with what depends on the format alone worked out before.
+type Rounder struct {
+	f     Format
+	s     Saturation
+	limit float64 // the largest finite value, 0 where every element takes the general way
+	emin  int
+}
+
+// Nearest returns the rounding to nearest even that RoundTo(x, RN, s) does.
+func (f Format) Nearest(s Saturation) Rounder {
+	r := Rounder{f: f, s: s, limit: f.Max(), emin: f.emin()}
 	if f.SignBits == 0 {
-		limit = 0 // every element takes the general way
+		r.limit = 0
 	}
+	return r
+}
+
+// Round is RoundTo(x, RN, s).
+func (r *Rounder) Round(x float64) float64 {
+	e := int(math.Float64bits(x)>>52&0x7ff) - 1023
+	if e > 127 { // far overflow, infinity, NaN
+		return r.f.RoundTo(x, RN, r.s)
+	}
+	c := 1.5 * pow2(52+max(e, r.emin)-r.f.ManBits) // see RoundTo
+	y := (x + c) - c
+	if y == 0 || !(math.Abs(y) <= r.limit) { // the sign of a zero, and overflow
+		return r.f.RoundTo(x, RN, r.s)
+	}
+	return y
+}
+
+// RoundSlice rounds every element in place, as Round does.
+func (f Format) RoundSlice(x []float64) {
+	r := f.Nearest(Overflow)
 	for i, v := range x {
-		e := int(math.Float64bits(v)>>52&0x7ff) - 1023
-		if e > 127 { // far overflow, infinity, NaN
-			x[i] = f.Round(v)
-			continue
-		}
-		c := 1.5 * pow2(52+max(e, emin)-f.ManBits) // see RoundTo
-		y := (v + c) - c
-		if y == 0 || !(math.Abs(y) <= limit) { // the sign of a zero, and overflow
-			x[i] = f.Round(v)
-			continue
-		}
-		x[i] = y
+		x[i] = r.Round(v)
 	}
 }
 

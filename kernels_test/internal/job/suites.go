@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/assay-suite/assay/internal/suite"
 	"github.com/assay-suite/assay/kernels_test/bench"
@@ -18,17 +19,27 @@ import (
 	"github.com/assay-suite/assay/kernels_test/topk"
 )
 
-// Suites lists the suites, in the order of the table of operators.
+// Suites lists the suites, in the order of the table of operators. Their families do not change, so that what they
+// have to offer is drawn once in a process.
 func Suites() []bench.Suite {
+	all := slices.Clone(suites())
+	for i := range all {
+		all[i].Families = slices.Clone(all[i].Families)
+	}
+	return all
+}
+
+var suites = sync.OnceValue(func() []bench.Suite {
 	all := []bench.Suite{
 		indexer.Suite(), topk.Suite(), sparse.Suite(), compressor.Suite(), dense.Suite(), mhc.Suite(), route.Suite(),
 		gemm.Suite(), norm.Suite(),
 	}
 	for i := range all {
 		all[i] = withFacets(all[i])
+		all[i].Memo = &bench.Memo{}
 	}
 	return all
-}
+})
 
 // Cases lists every case of every suite, sorted by ID.
 func Cases() []bench.Case {
