@@ -23,7 +23,7 @@ type Config struct {
 	BaseURL string // of an OpenAI-compatible server, with or without /v1
 	APIKey  string // kept out of every file and message
 	Model   string // empty: the first that the server lists
-	Budget  string // smoke (some 50 requests), standard or full; empty: standard
+	Budget  string // smoke (some 60 requests), standard or full; empty: standard
 	// Goldens is a folder of golden files, as goldens/ of assay's repository is. Where it has none of this model and
 	// haystack the run is inconclusive, code 3. Empty: internal controls decide.
 	Goldens string
