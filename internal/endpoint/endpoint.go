@@ -33,7 +33,7 @@ type Limits struct {
 	Linger    time.Duration // for usage and [DONE] once a finish reason has come; default 5 s
 	MaxBody   int64         // bytes of one answer, keep-alive comments left out; default 64 MiB
 	MaxTries  int           // attempts for one request, the first included; default 4; 1 waits for nothing
-	MaxWait   time.Duration // longest Retry-After that is honoured; default 60 s
+	MaxWait   time.Duration // longest Retry-After that is honoured; default 5 min
 	Patience  time.Duration // one request's waiting while the server loads or says when to come again; default 10 min
 }
 
@@ -46,7 +46,7 @@ func (l Limits) orDefault() Limits {
 		Linger:    positive(l.Linger, 5*time.Second),
 		MaxBody:   positive(l.MaxBody, 64<<20),
 		MaxTries:  positive(l.MaxTries, 4),
-		MaxWait:   positive(l.MaxWait, time.Minute),
+		MaxWait:   positive(l.MaxWait, 5*time.Minute),
 		Patience:  positive(l.Patience, 10*time.Minute),
 	}
 }

@@ -37,6 +37,8 @@ func TestPreflightInTheField(t *testing.T) {
 		"loading=for-ever":     {err: "still loading its model after 10m0s", is: IsUnreachable, took: 10 * time.Minute},
 		"rate-limit=seconds":   {want: map[string]Capability{"chat": Supported}, took: 200 * time.Second},
 		"unparsed=peg-native":  {want: map[string]Capability{"chat": Supported, "logprobs": Unknown}},
+		"overload=503":         {err: "wire.test is unreachable: ", is: IsUnreachable},
+		"overload=429":         {err: "status 429", is: IsUnreachable},
 		"gateway=504":          {err: "raise its read timeout", is: func(err error) bool { return !IsUnreachable(err) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,6 +121,36 @@ func TestEchoIsProbedByIDs(t *testing.T) {
 				return respond(200, nil, strings.NewReader(`{"choices":[{"text":"`+text+`","finish_reason":"length"}]}`)), nil
 			}, Limits{})
 			assert.Equal(t, row.want, c.probeEcho(t.Context(), "n", Identity{}).State)
+		})
+	}
+}
+
+// A proxy without a server behind it is code 4 and says its status; a Retry-After of two minutes is waited for.
+func TestProxyWithoutAServer(t *testing.T) {
+	for name, row := range map[string]struct {
+		status int
+		after  string
+		took   time.Duration
+	}{
+		"502":           {http.StatusBadGateway, "", 0},
+		"504":           {http.StatusGatewayTimeout, "", 0},
+		"503, in 2 min": {http.StatusServiceUnavailable, "120", 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newTest(t, func(*http.Request) (*http.Response, error) {
+					h := http.Header{}
+					if row.after != "" {
+						h.Set("Retry-After", row.after)
+					}
+					return respond(row.status, h, strings.NewReader("<html>nginx</html>")), nil
+				}, Limits{})
+				began := time.Now()
+				_, err := c.Preflight(t.Context(), "nonce")
+				require.True(t, IsUnreachable(err), err)
+				assert.ErrorContains(t, err, fmt.Sprintf("status %d", row.status))
+				assert.GreaterOrEqual(t, time.Since(began), row.took)
+			})
 		})
 	}
 }

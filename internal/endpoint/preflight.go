@@ -65,8 +65,11 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 	p := Preflight{Model: c.model}
 	c.begins()
 	list, err := c.Models(ctx)
-	if IsUnreachable(err) || IsShed(err) || ctx.Err() != nil {
+	if IsUnreachable(err) || ctx.Err() != nil {
 		return p, err
+	}
+	if s, is := errors.AsType[*StatusError](err); is && (s.shed() || s.gateway() || s.Status == http.StatusBadGateway) {
+		return p, &UnreachableError{Host: c.Host(), Err: err} // a proxy without a server, or one that has no room for us
 	}
 	if err != nil && c.model == "" {
 		return p, fmt.Errorf("%w: name the model with ASSAY_MODEL to go on without the list", err)
@@ -84,6 +87,9 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 		aboutModel.MatchString(refused.Message) {
 		return p, &ModelError{fmt.Sprintf("the server refuses the model %q of ASSAY_MODEL (%s): it lists %s", p.Model,
 			refused.Message, odd)}
+	}
+	if IsShed(err) && !IsUnreachable(err) {
+		err = &UnreachableError{Host: c.Host(), Err: err}
 	}
 	if err != nil {
 		return p, err
