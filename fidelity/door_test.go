@@ -2,6 +2,7 @@ package fidelity_test
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 // Every way a run can end has its code, and a verdict that says why.
 func TestCodesOfRun(t *testing.T) {
 	healthy := serve(t, load(t, "nano-v4"), "nano-v4")
+	fake := httptest.NewServer(&engine{})
+	defer fake.Close()
 	noGoldens, dir := t.TempDir(), filepath.Join(t.TempDir(), "new")
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -36,7 +39,7 @@ func TestCodesOfRun(t *testing.T) {
 			nil, fidelity.Config{BaseURL: healthy, Budget: "smoke", Goldens: "../goldens", Artifacts: dir}, 0, "no fault found",
 		},
 		"a golden that is not there": {
-			nil, fidelity.Config{BaseURL: healthy, Budget: "smoke", Goldens: noGoldens}, 3, "has no golden fidelity/nano-v4",
+			nil, fidelity.Config{BaseURL: fake.URL, Budget: "smoke", Goldens: noGoldens}, 3, "has no golden fidelity/scripted",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,10 +83,13 @@ func TestTestFails(t *testing.T) {
 	long(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	healthy := serve(t, load(t, "nano-v4"), "nano-v4")
+	wrong := func(q request) (int, string, string, string) { return 200, q.truth()[1:] + "1", "", "stop" }
+	healthy, faulty := httptest.NewServer(&engine{}), httptest.NewServer(&engine{answer: wrong})
+	defer healthy.Close()
+	defer faulty.Close()
 	for name, row := range map[string]struct{ url, goldens, want string }{
-		"healthy":     {healthy, "../goldens", "questions measured"},
-		"faulty":      {serve(t, faulty(t, "select-random"), "nano-v4"), "../goldens", "code 1: REGRESSED"},
+		"healthy":     {healthy.URL, "", "questions measured"},
+		"faulty":      {faulty.URL, "", "code 1: fault"},
 		"unreachable": {"http://127.0.0.1:9", "../goldens", "code 4: unreachable"},
 		"usage":       {"", "../goldens", "code 2: usage"},
 	} {

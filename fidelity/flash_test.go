@@ -37,6 +37,9 @@ func TestNanoFlash(t *testing.T) {
 		{"comb-transposed", 2, 0},
 		{"window-one-short", 2, 0},
 	} {
+		if row.fault == "select-random" && budgetOf() != recall.Full {
+			continue // what it loses beyond 2,048 tokens is a golden of internal/nano
+		}
 		t.Run("fault="+row.fault, func(t *testing.T) {
 			m := load(t, "nano-flash")
 			if row.fault != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,10 +116,12 @@ func budgetOf() recall.Budget {
 
 func haystack(t testing.TB) *needle.Haystack {
 	t.Helper()
-	h, err := needle.Opticks()
+	h, err := opticks()
 	require.NoError(t, err)
 	return h
 }
+
+var opticks = sync.OnceValues(needle.Opticks) // read only
 
 // userHaystack is what a job hides needles in.
 func userHaystack(t testing.TB) *needle.Haystack {

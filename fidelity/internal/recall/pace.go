@@ -39,7 +39,7 @@ func (p Plan) PaceLengths() (short, long int) {
 	for _, c := range p.Cells {
 		longest = max(longest, c.Tokens)
 	}
-	return min(shortTokens, longest), min(longest, min(8192, max(1024, longest/4)))
+	return min(shortTokens, longest), min(longest, min(8192, max(512, longest/4)))
 }
 
 // PaceQuestions is how many questions Measure asks, and more where short ones take longer than long ones.
