@@ -39,7 +39,7 @@ type Split struct {
 // exponent. The exponent of a product is e_a + e_b, not normalised: 1.5·1.5 = 2.25 counts as exponent 0. Source
 // of the form: Fasi, Higham, Mikaitis, Pranesh 2021 (PeerJ CS) and the MATLAB-tensor-core models
 // (north-numerical-computing/MATLAB-tensor-core, tools/Generic_BFMA_TC.m); its parameters for the H200 reproduce every
-// recorded output of fixtures/oracles/gemm_h200.safetensors.
+// recorded output of fixtures/oracles/gemm_h200.safetensors.gz.
 type Accumulator struct {
 	Block    int             // b: products per block FMA; 0 is a scalar accumulator
 	Align    int             // f: fraction bits kept below the largest exponent of a block

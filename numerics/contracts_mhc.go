@@ -3,7 +3,7 @@ package numerics
 import "github.com/assay-suite/assay/numerics/format"
 
 // The contracts of the mHC mixing GEMM, mixes[T,24] = x[T,4C]·fn[24,4C]ᵀ. Their accumulators reproduce what cuBLAS
-// did on an H200 (fixtures/oracles/gemm_h200.safetensors).
+// did on an H200 (fixtures/oracles/gemm_h200.safetensors.gz).
 
 // MHCFP32 is the reference: fp32 operands, fp32 accumulation in any order, fp32 out.
 func MHCFP32() Contract {

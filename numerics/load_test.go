@@ -1,6 +1,7 @@
 package numerics_test
 
 import (
+	"bytes"
 	"sync"
 	"testing"
 
@@ -55,7 +56,11 @@ type recording struct {
 
 // recordings are read once.
 var recordings = sync.OnceValues(func() (*safetensors.File, error) {
-	return safetensors.OpenFS(fixtures.FS, "oracles/gemm_h200.safetensors")
+	raw, err := fixtures.ReadFile(fixtures.FS, "oracles/gemm_h200.safetensors.gz")
+	if err != nil {
+		return nil, err
+	}
+	return safetensors.NewReader(bytes.NewReader(raw), int64(len(raw)), "gemm_h200.safetensors")
 })
 
 func recorded(t testing.TB, name string) recording {

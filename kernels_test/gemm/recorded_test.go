@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -31,7 +32,9 @@ func (d device) Run(_ context.Context, call bench.Call) (bench.Reply, error) {
 // What an H200 computed MUST be accepted under the contract that names its arithmetic, and rejected under those that
 // promise more.
 func TestRecordedDevice(t *testing.T) {
-	f, err := safetensors.OpenFS(fixtures.FS, "oracles/gemm_h200.safetensors")
+	raw, err := fixtures.ReadFile(fixtures.FS, "oracles/gemm_h200.safetensors.gz")
+	require.NoError(t, err)
+	f, err := safetensors.NewReader(bytes.NewReader(raw), int64(len(raw)), "gemm_h200.safetensors")
 	require.NoError(t, err)
 	for _, c := range []struct {
 		op, name, x, w, out, contract string
