@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/assay-suite/assay/fidelity/internal/exact"
 	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -23,7 +24,10 @@ type Config struct {
 	BaseURL string // of an OpenAI-compatible server, with or without /v1
 	APIKey  string // kept out of every file and message
 	Model   string // empty: the first that the server lists
-	Budget  string // smoke (some 60 requests), standard or full; empty: standard
+	// Format is the number format of a nano model that is served: fp32, bf16, mixed, fp8, mxfp4 or nvfp4. Its answers are
+	// then compared with exact ones under that format; empty: it is fitted. Other models are not compared.
+	Format string
+	Budget string // smoke (some 60 requests), standard or full; empty: standard
 	// Goldens is a folder of golden files, as goldens/ of assay's repository is. Where it has none of this model and
 	// haystack the run is inconclusive, code 3. Empty: internal controls decide.
 	Goldens string
@@ -126,12 +130,14 @@ func (c Config) job() (session.Job, error) {
 	if !slices.Contains(budgets, budget) {
 		return session.Job{}, fmt.Errorf("the budget %q is unknown: use %q", c.Budget, budgets)
 	}
+	if c.Format != "" && !slices.Contains(exact.Formats(), c.Format) {
+		return session.Job{}, fmt.Errorf("the format %q is unknown: use one of %q", c.Format, exact.Formats())
+	}
 	if c.BaseURL == "" {
 		return session.Job{}, errors.New("Config.BaseURL is empty: set it to the server's address, http://host:port/v1")
 	}
-	client, err := endpoint.New(endpoint.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, MaxInFlight: gentle,
-	})
+	options := endpoint.Options{BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, MaxInFlight: gentle}
+	client, err := endpoint.New(options)
 	if err != nil {
 		return session.Job{}, err
 	}
@@ -158,7 +164,7 @@ func (c Config) job() (session.Job, error) {
 		}
 		j.Golden = func(family string) (*recall.Golden, error) { return readGolden(c.Goldens, family) }
 	}
-	return j, nil
+	return j, exact.Attach(&j, options, c.Format)
 }
 
 func published(d session.Done) Result {

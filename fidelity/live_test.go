@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/fidelity/internal/exact"
 	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/fidelity/internal/session"
 	"github.com/assay-suite/assay/internal/endpoint"
@@ -57,9 +58,10 @@ func liveJob(t *testing.T) (session.Job, error) {
 	if !set {
 		model = ""
 	}
-	c, err := endpoint.New(endpoint.Options{
+	options := endpoint.Options{
 		BaseURL: base, APIKey: key, Model: model, MaxInFlight: gentle, OnWait: endpoint.ShowWaits(os.Stderr),
-	})
+	}
+	c, err := endpoint.New(options)
 	if err != nil {
 		return session.Job{}, fmt.Errorf("OPENAI_BASE_URL: %w", err)
 	}
@@ -76,7 +78,8 @@ func liveJob(t *testing.T) (session.Job, error) {
 	if golden.Updating() {
 		j.Repeats, j.Record = gate.Repeats, "" // it is being recorded
 	}
-	return j, nil
+	format, _ := suite.Value("ASSAY_FORMAT")
+	return j, exact.Attach(&j, options, format)
 }
 
 // reason is why a golden is made.

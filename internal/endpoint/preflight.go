@@ -35,6 +35,7 @@ type Preflight struct {
 	Window   Count
 	Features []Feature
 	Requests int
+	Sample   []Token // of the chat probe's answer, with its alternatives: what vocabulary the model has
 }
 
 // State returns the state of a feature; Unknown for a name that was not examined.
@@ -94,6 +95,7 @@ func (c *Client) Preflight(ctx context.Context, nonce string) (Preflight, error)
 	if err != nil {
 		return p, err
 	}
+	p.Sample = chat.Tokens
 	if odd != "" {
 		said := fmt.Sprintf("%q answers and is not listed: the server lists %s", p.Model, odd)
 		p.add(Feature{Name: "model", State: Unknown, Detail: said})

@@ -40,6 +40,9 @@ func (m *Model) ExtendRecorded(ctx context.Context, s *State, ids []int, last in
 	}
 	pass := m.fast.Begin(m.ops, rec == nil)
 	defer pass.End()
+	if m.wrap != nil {
+		pass.Ops = m.wrap(pass.Ops)
+	}
 	step := len(ids)
 	if pass.Reuses() {
 		step = piece

@@ -17,7 +17,8 @@ type Model struct {
 	Config Config
 
 	ops               oracle.Ops
-	fast              *fast.Kernels // nil: ops as they are
+	fast              *fast.Kernels               // nil: ops as they are
+	wrap              func(oracle.Ops) oracle.Ops // what runs in their place; nil: they themselves
 	embedding, lmHead oracle.Mat
 	norm              []float64
 	hcHead            hyperConnection

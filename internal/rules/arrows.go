@@ -32,7 +32,7 @@ var rooms = map[string]room{
 	// the words of the worker protocol, shared by both sides of it
 	"kernels_test/protocol": {},
 	"kernels_test":          {append([]string{"internal", "kernels_test", "goldens"}, below...), []string{anything}},
-	"fidelity":              {[]string{"internal", "fidelity"}, []string{anything}},
+	"fidelity":              {[]string{"internal", "fidelity", "numerics"}, []string{anything}},
 	"golden":                {[]string{"internal"}, []string{anything}},
 	"weights":               {append([]string{"internal"}, below...), []string{anything}},
 	"cmd":                   {[]string{"internal"}, []string{anything}},

@@ -26,6 +26,10 @@ func Env() []Variable {
 			"ASSAY_MODEL_EMBEDDED", "nano-v4", "the model of the main job: nano-v4, or nano-flash with V4-Flash's window and " +
 				"top-k", oneOf("nano-v4", "nano-flash"),
 		},
+		{
+			"ASSAY_FORMAT", "", "number format of a nano model that live is served: fp32, bf16, mixed, fp8, mxfp4, nvfp4",
+			oneOf("fp32", "bf16", "mixed", "fp8", "mxfp4", "nvfp4"),
+		},
 		{"ASSAY_WEIGHTS", "the shipped nano folders", "a checkpoint folder for the weights tag", nil},
 		{"ASSAY_REFERENCE", "", "the checkpoint that ASSAY_WEIGHTS was quantised from, to compare every value with", nil},
 		{"ASSAY_CANDIDATE", "", "command line of a kernel worker process (adapters/README.md)", nil},

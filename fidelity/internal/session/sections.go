@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,7 +119,8 @@ func (j Job) body(d *Done) {
 		r.Facts = append(r.Facts, report.Fact{Label: "replicas", Text: jd.Replicas.Text})
 	}
 	r.Facts = append(r.Facts, j.goldenFacts(d, golden)...)
-	if jd.Code == suite.Regression && len(after) == 0 {
+	if jd.Code == suite.Regression &&
+		!slices.ContainsFunc(after, func(f report.Fact) bool { return f.Label == "diagnosis" }) {
 		r.Facts = append(r.Facts, diagnosis(d, golden))
 	}
 	r.Facts = append(r.Facts, after...)
@@ -136,7 +138,7 @@ func (j Job) body(d *Done) {
 		}
 		r.Facts = append(r.Facts, report.Fact{Label: "again", Text: strings.Join(lines, "\n"), Verbatim: true})
 	}
-	r.Tables = []report.Table{lengthTable(d, golden)}
+	r.Tables = append(r.Tables, lengthTable(d, golden))
 	r.Findings = j.findings(d, golden)
 	r.Cases = j.cases(d, golden)
 	if j.Dir != "" {

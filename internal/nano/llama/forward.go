@@ -42,7 +42,7 @@ func (m *Model) extend(ctx context.Context, s *State, ids []int, last int, after
 		}
 		next.length += len(part)
 		rows := min(max(last-(len(ids)-from-len(part)), 0), len(part))
-		out := oracle.Linear(oracle.RMSNorm(x.Slice(x.Rows-rows, x.Rows), m.norm, 0, m.Config.NormEps), m.head)
+		out := m.linear(oracle.RMSNorm(x.Slice(x.Rows-rows, x.Rows), m.norm, 0, m.Config.NormEps), m.head)
 		for t := range out.Rows {
 			logits = append(logits, out.Row(t))
 		}
@@ -76,17 +76,19 @@ func (m *Model) embed(ids []int) oracle.Mat {
 
 // layer is pre-norm attention and feed-forward with residuals; x [T, hidden] at positions start to start+T-1.
 func (m *Model) layer(l *layer, x oracle.Mat, c *cache, start int) oracle.Mat {
-	h := oracle.RMSNorm(x, l.attnNorm, 0, m.Config.NormEps)
-	q, k, v := oracle.Linear(h, l.q), oracle.Linear(h, l.k), oracle.Linear(h, l.v)
+	h := m.rounded(oracle.RMSNorm(x, l.attnNorm, 0, m.Config.NormEps))
+	q, k, v := m.linear(h, l.q), m.linear(h, l.k), m.linear(h, l.v)
 	m.rotate(q, start)
 	m.rotate(k, start)
+	m.rounded(q)
+	m.rounded(k)
 	for g := range c.k {
 		c.k[g] = c.k[g].Append(columns(k, g, m.Config.HeadDim))
 		c.v[g] = c.v[g].Append(columns(v, g, m.Config.HeadDim))
 	}
-	x = sum(x, oracle.Linear(m.attention(q, *c, start), l.o))
-	h = oracle.RMSNorm(x, l.ffnNorm, 0, m.Config.NormEps)
-	return sum(x, oracle.SwiGLU(h, l.ffn, 0))
+	x = m.rounded(sum(x, m.linear(m.attention(q, *c, start), l.o)))
+	h = m.rounded(oracle.RMSNorm(x, l.ffnNorm, 0, m.Config.NormEps))
+	return m.rounded(sum(x, m.rounded(m.swiGLU(h, l.ffn))))
 }
 
 // columns is head g of rows [T, heads·d], as a matrix [T, d] of its own.
@@ -130,4 +132,16 @@ func (m *Model) rotate(x oracle.Mat, start int) {
 			}
 		}
 	}
+}
+
+// swiGLU is oracle.SwiGLU without a clamp, by the products of this model where they are rounded.
+func (m *Model) swiGLU(x oracle.Mat, e oracle.ExpertWeights) oracle.Mat {
+	if m.round == nil {
+		return oracle.SwiGLU(x, e, 0)
+	}
+	g, u := m.linear(x, e.W1), m.linear(x, e.W3)
+	for i, v := range g.Data {
+		g.Data[i] = v / (1 + math.Exp(-v)) * u.Data[i]
+	}
+	return m.linear(g, e.W2)
 }

@@ -18,6 +18,32 @@ type Model struct {
 	norm            []float64
 	layers          []layer
 	frequencies     []float32 // of the rotary pairs
+	round           func(x []float64, input bool)
+}
+
+// Rounded is the same model with every result of an operator and every input of a product handed to round, which may
+// change it in place: what engines of a number format make of the model. Weights are in bf16 already.
+func (m *Model) Rounded(round func(x []float64, input bool)) *Model {
+	other := *m
+	other.round = round
+	return &other
+}
+
+// rounded is x as Rounded's function leaves it.
+func (m *Model) rounded(x oracle.Mat) oracle.Mat {
+	if m.round != nil {
+		m.round(x.Data, false)
+	}
+	return x
+}
+
+// linear is the product with the roundings of Rounded around it.
+func (m *Model) linear(x, w oracle.Mat) oracle.Mat {
+	if m.round != nil {
+		x = x.Clone()
+		m.round(x.Data, true)
+	}
+	return m.rounded(oracle.Linear(x, w))
 }
 
 type layer struct {
