@@ -120,6 +120,31 @@ func TestTimeOfThePlan(t *testing.T) {
 	}
 }
 
+// So MUST that of a comparison, whose second server is slower than the first.
+func TestTimeOfAComparison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		speed := func(factor float64) *endpoint.Client {
+			j, _, _ := onTimed(t, &timed{
+				engine: handler{&engine{}}, took: func(_ int64, prompt, answer float64) float64 {
+					return factor * (0.05 + prompt/3000 + answer*0.02)
+				},
+			})
+			return j.Client
+		}
+		var out bytes.Buffer
+		var began time.Time
+		v := session.Versus{
+			Before: speed(1), Now: speed(4), Haystack: haystack(t), Budget: recall.Smoke, Parallel: 2, Out: &out,
+			Agree: func(string) bool { began = time.Now(); return true },
+		}
+		_, err := v.Run(t.Context())
+		require.NoError(t, err)
+		took, said := time.Since(began), promised(t, out.String())
+		assert.Less(t, took/2, said, "planned %s, took %s\n%s", said, took, &out)
+		assert.Less(t, said, 2*took, "planned %s, took %s\n%s", said, took, &out)
+	})
+}
+
 // A server that becomes slower in the middle of a run MUST be said to, with a time that is right within a factor of two
 // again; and whoever asks a slow server sees something in the first second.
 func TestTimeIsSaidAgain(t *testing.T) {

@@ -69,7 +69,7 @@ func (a *Asker) send(ctx context.Context, o *Observation, truth needle.Truth, bu
 	o.Err, o.Answer, o.Reasoning, o.Finish = err, ans.Text, ans.Reasoning, ans.Finish
 	o.Wire = string(endpoint.ClassOf(ans, err))
 	o.Tokens, o.Cached = ans.Usage.Prompt, ans.Usage.Cached
-	if a.Store != "" && len(ans.Exchange.Request) > 0 {
+	if a.Store != "" && o.Cell.Family != PaceCell && len(ans.Exchange.Request) > 0 {
 		if a.CurlRoot != "" {
 			ans.Exchange.URL = a.CurlRoot + strings.TrimPrefix(ans.Exchange.URL, a.Client.Root())
 		}

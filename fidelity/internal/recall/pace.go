@@ -32,9 +32,9 @@ func (p Pace) Seconds(c Cell) float64 {
 	return max(p.Short/4, p.Short+slope*float64(c.Tokens-p.At)) / float64(max(1, p.Parallel))
 }
 
-// PaceLengths are the two lengths that a plan is measured at: the shortest question, and a quarter of the longest, as
+// paceLengths are the two lengths that a plan is measured at: the shortest question, and a quarter of the longest, as
 // where decoding takes the time a length near the shortest says nothing about long ones.
-func (p Plan) PaceLengths() (short, long int) {
+func (p Plan) paceLengths() (short, long int) {
 	longest := 0
 	for _, c := range p.Cells {
 		longest = max(longest, c.Tokens)
@@ -43,13 +43,14 @@ func (p Plan) PaceLengths() (short, long int) {
 }
 
 // PaceQuestions is how many questions Measure asks, and more where short ones take longer than long ones.
-func (a *Asker) PaceQuestions() int { return 2*max(1, a.Parallel) + 1 }
+func PaceQuestions(parallel int) int { return 2*max(1, parallel) + 1 }
 
 // Measure asks PaceQuestions, whose prompts no run had before: a long one outside of the clock, since engines compile
-// kernels for a shape that is new to them, then at each length as many at once as the run has in flight. Between two of
-// them it calls step. It fails where fewer than half of a length's questions are answered.
-func (a *Asker) Measure(ctx context.Context, short, long int, step func()) (Pace, error) {
-	p := Pace{At: short, Beyond: long, Parallel: max(1, a.Parallel)}
+// kernels for a shape that is new to them, then at each length as many at once as the run has in flight. After each it
+// calls step. It fails where fewer than half of a length's questions are answered.
+func (a *Asker) Measure(ctx context.Context, plan Plan, parallel int, step func()) (Pace, error) {
+	short, long := plan.paceLengths()
+	p := Pace{At: short, Beyond: long, Parallel: max(1, parallel)}
 	if _, err := a.timed(ctx, "warm", long, 1, step); err != nil {
 		return p, err
 	}

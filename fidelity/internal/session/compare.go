@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -55,7 +54,8 @@ type Compared struct {
 	Code     suite.Code
 	Verdict  string
 	Report   report.Run
-	stopped  bool // before its last question
+	stopped  bool          // before its last question
+	paces    []recall.Pace // of the arms before, now and again; nil: not measured
 }
 
 // Run surveys both servers, asks the plan of all three arms cell by cell, and what the gate wants besides. Its error
@@ -67,11 +67,15 @@ func (v Versus) Run(ctx context.Context) (Compared, error) {
 	began := time.Now()
 	nonce := fmt.Sprintf("run %x", began.UnixNano())
 	out := Compared{Arms: map[string]map[string]recall.Observation{ArmBefore: {}, ArmAgain: {}, ArmNow: {}}}
-	before, err := v.Before.Survey(ctx, nonce)
+	hosts := v.Before.Host() + " and " + v.Now.Host()
+	bar := beginFlight(v.Live, v.Style, hosts, 2, recall.PaceQuestions(v.Parallel))
+	defer bar.Done()
+	step := func() { bar.Add(1) }
+	before, err := v.Before.Watched(step).Survey(ctx, nonce)
 	if err != nil {
 		return out, fmt.Errorf("the first server: %w", err)
 	}
-	now, err := v.Now.Survey(ctx, nonce)
+	now, err := v.Now.Watched(step).Survey(ctx, nonce)
 	if err != nil {
 		return out, fmt.Errorf("the second server: %w", err)
 	}
@@ -86,6 +90,15 @@ func (v Versus) Run(ctx context.Context) (Compared, error) {
 	was, is := v.settings(before), v.settings(now)
 	out.Differences = differences(was, is)
 	plan = v.gatedOnly(plan, before, now, &out)
+	arms := v.arms(before.Preflight, now.Preflight, nonce)
+	if err := arms[0].Prepare(ctx); err != nil {
+		return out, fmt.Errorf("the first server: %w", err)
+	}
+	arms[0].SharePrompts(arms[1:]...)
+	if err := v.measure(ctx, &out, plan, arms, step); err != nil {
+		return out, err
+	}
+	bar.Done()
 	v.head(&out, plan, before, now, began)
 	if err := report.WriteHead(v.Out, out.Report, v.Style); err != nil {
 		return out, err
@@ -98,7 +111,7 @@ func (v Versus) Run(ctx context.Context) (Compared, error) {
 	if err := j.ledgerSettings(was); err != nil {
 		return out, err
 	}
-	if err := v.ask(ctx, &out, plan, before.Preflight, now.Preflight, nonce); err != nil {
+	if err := v.ask(ctx, &out, plan, arms, before.Preflight, now.Preflight); err != nil {
 		if ctx.Err() == nil {
 			return out, err
 		}
@@ -153,28 +166,9 @@ func (v Versus) ask(
 	ctx context.Context,
 	out *Compared,
 	p recall.Plan,
+	arms []*recall.Asker,
 	before, now endpoint.Preflight,
-	nonce string,
 ) error {
-	arm := func(name string, c *endpoint.Client, f endpoint.Preflight) *recall.Asker {
-		a := &recall.Asker{
-			Asker:    ask.Asker{Client: c.WithModel(f.Model), Flight: f},
-			Haystack: v.Haystack,
-			RunNonce: nonce + "-" + name,
-			Parallel: 1,
-			Arm:      name + "/",
-		}
-		if v.Dir != "" {
-			a.Store = filepath.Join(v.Dir, "requests")
-			a.Shown = v.Shown(a.Store)
-		}
-		return a
-	}
-	arms := []*recall.Asker{arm(ArmBefore, v.Before, before), arm(ArmNow, v.Now, now), arm(ArmAgain, v.Before, before)}
-	if err := arms[0].Prepare(ctx); err != nil {
-		return fmt.Errorf("the first server: %w", err)
-	}
-	arms[0].SharePrompts(arms[1:]...)
 	margins := before.Logprobs() > 0 && now.Logprobs() > 0
 	for cells := p.Cells; len(cells) > 0; {
 		if err := v.stage(ctx, out, arms, cells); err != nil {
@@ -205,6 +199,7 @@ func (v Versus) stage(ctx context.Context, out *Compared, arms []*recall.Asker, 
 		bar = report.NewProgress(v.Live, report.ProgressOptions{
 			Label: "compare",
 			Total: len(arms) * len(cells),
+			Cost:  out.seconds(cells), Expect: time.Duration(out.seconds(cells) * float64(time.Second)),
 			Style: v.Style,
 		})
 	}
@@ -228,7 +223,13 @@ func (v Versus) stage(ctx context.Context, out *Compared, arms []*recall.Asker, 
 					j := Job{Client: v.Before, Result: v.Result}
 					failed = errors.Join(failed, j.ledger(o, 0, names[k]))
 				}
-				bar.Add(len(obs))
+				cost := 0.0
+				if len(out.paces) > 0 {
+					for _, o := range obs {
+						cost += out.paces[k].Seconds(o.Cell)
+					}
+				}
+				bar.AddCost(len(obs), cost)
 				mu.Unlock()
 				if err != nil {
 					return err

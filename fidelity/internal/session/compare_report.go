@@ -52,10 +52,13 @@ func (v Versus) head(out *Compared, p recall.Plan, before, now endpoint.Survey, 
 		}
 		r.Capabilities = append(r.Capabilities, c)
 	}
-	cost := p.Cost()
+	cost, took := p.Cost(), ""
+	if s := out.seconds(p.Cells); s > 0 {
+		took = "; about " + duration(s)
+	}
 	r.Plan = []string{
-		fmt.Sprintf("%d cells of 3 arms: before, now, and before again; %s prompt tokens", len(p.Cells),
-			thousands(3*cost.Tokens)),
+		fmt.Sprintf("%d cells of 3 arms: before, now, and before again; %s prompt tokens%s", len(p.Cells),
+			thousands(3*cost.Tokens), took),
 		fmt.Sprintf("up to %d more of each if the gate cannot decide on these", len(p.Whole(v.Budget).Cells)-len(p.Cells)),
 	}
 	out.Report = r

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/assay-suite/assay/fidelity/internal/recall"
@@ -10,20 +11,17 @@ import (
 	"github.com/assay-suite/assay/internal/report"
 )
 
-// beginFlight shows from the first second that a server is asked: a slow one answers its first questions in minutes.
-func (j Job) beginFlight() *report.Progress {
-	if j.Live == nil {
+// beginFlight shows from the first second that servers are asked: a slow one answers its first questions in minutes.
+// For each of n servers there are the steps of its survey and so many questions.
+func beginFlight(live io.Writer, style report.Style, hosts string, n, questions int) *report.Progress {
+	if live == nil {
 		return nil
 	}
-	total := endpoint.SurveySteps
-	if j.Rate == 0 {
-		total += (&recall.Asker{Parallel: j.Parallel}).PaceQuestions()
+	if !style.Live {
+		fmt.Fprintf(live, "pre-flight   asks %s what it can do\n", hosts)
 	}
-	if !j.Style.Live {
-		fmt.Fprintf(j.Live, "pre-flight   asks %s what it can do\n", j.Client.Host())
-	}
-	return report.NewProgress(j.Live, report.ProgressOptions{
-		Label: "pre-flight", Total: total, Style: j.Style, Now: j.Now,
+	return report.NewProgress(live, report.ProgressOptions{
+		Label: "pre-flight", Total: n * (endpoint.SurveySteps + questions), Style: style,
 	})
 }
 
@@ -38,11 +36,9 @@ func (j Job) measure(ctx context.Context, d *Done, nonce string, flightTook time
 		return nil
 	}
 	a := j.asker(d, nonce+"-pace", 0)
-	a.Store = ""
 	err := a.Prepare(ctx)
 	if err == nil {
-		short, long := d.Plan.PaceLengths()
-		d.pace, err = a.Measure(ctx, short, long, func() { bar.Add(1) })
+		d.pace, err = a.Measure(ctx, d.Plan, j.Parallel, func() { bar.Add(1) })
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -81,7 +81,11 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	began := now()
 	nonce := fmt.Sprintf("run %x", began.UnixNano())
 	var d Done
-	bar := j.beginFlight()
+	questions := 0
+	if j.Rate == 0 {
+		questions = recall.PaceQuestions(j.Parallel)
+	}
+	bar := beginFlight(j.Live, j.Style, j.Client.Host(), 1, questions)
 	defer bar.Done()
 	survey, err := j.Client.Watched(func() { bar.Add(1) }).Survey(ctx, nonce)
 	if err != nil {
