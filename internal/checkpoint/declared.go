@@ -38,9 +38,15 @@ func (p *patient) leftOut() {
 	}
 }
 
+// linearRouters are families whose router is a Linear to transformers and to engines; in DeepSeek's relatives it is a
+// bare parameter, which no list needs to name.
+var linearRouters = map[string]bool{
+	"qwen2_moe": true, "qwen3_moe": true, "qwen3_next": true, "mixtral": true, "olmoe": true, "phimoe": true,
+}
+
 // unlisted reports kinds of linear layers that are stored plain throughout and that no list leaves out, where the
-// method quantises every linear layer that is not listed. Routers are worth a look: engines never quantise them, and
-// published folders leave them out of the list. (fp8, GPTQ and AWQ leave more alone by themselves.)
+// method quantises every linear layer that is not listed: vLLM looks for the scales (NVIDIA/Model-Optimizer#1858, of
+// routers). fp8, GPTQ and AWQ leave more alone by themselves.
 func (p *patient) unlisted() {
 	if !p.plan.Declared || p.plan.Refused != "" || !p.plan.Lists() || len(p.plan.Unread) > 0 ||
 		p.plan.Method != "compressed-tensors" && p.plan.Method != "modelopt" {
@@ -60,7 +66,9 @@ func (p *patient) unlisted() {
 		last, severity := module[strings.LastIndexByte(module, '.')+1:], Likely
 		switch role := roleOf(t); {
 		case role == roleRouter:
-			severity = Look
+			if p.config == nil || !linearRouters[p.config.Shapes] {
+				severity = Look
+			}
 		case role != roleLinear || !strings.Contains(last, "_proj") || coded[Class(module)],
 			t.info.Shape[0]%8 > 0, t.info.Shape[1]%32 > 0: // of a shape that schemes cannot hold
 			continue
