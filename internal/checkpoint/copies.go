@@ -139,7 +139,12 @@ func (b bitset) put(h uint64)      { b[h>>6%uint64(len(b))] |= 1 << (h & 63) }
 
 // repeated is the landmarks that were seen twice: nearly none of a sound checkpoint, so that few are sorted.
 func (p *patient) repeated() bitset {
-	once, twice := make(bitset, 1<<20), make(bitset, 1<<20)
+	marks := 0
+	for _, t := range p.tensors {
+		marks += len(t.scan.marks)
+	}
+	size := min(1<<20, marks/4+1) // 16 bits a mark
+	once, twice := make(bitset, size), make(bitset, size)
 	for _, t := range p.tensors {
 		for _, m := range t.scan.marks {
 			if once.has(m.hash) {
