@@ -8,11 +8,11 @@ import (
 )
 
 // Root mean squares of weights in sound checkpoints lie within these limits, with room of more than a factor of eight
-// on either side of every family that is known here: linear layers from 0.003 (Kimi K2 experts, 0.006) to 0.13
-// (nano-v4), embeddings from 0.005 to 2 (Gemma's, which others scale at run time). A scale that is inverted, or a
-// divisor taken as a factor, is off by the square of the scale, 2^20 and more.
+// on either side of every family that is known here: linear layers from 0.003 (Kimi K2 experts, 0.006) to 0.33
+// (nano-llama), embeddings from 0.005 to T5's, which begin at 1 and have no factor at the input. A scale that is
+// inverted, or a divisor taken as a factor, is off by the square of the scale, 2^20 and more.
 var rangeOf = map[int][2]float64{
-	roleLinear: {0x1p-12, 2}, roleEmbed: {0x1p-13, 32}, roleHead: {0x1p-13, 32}, roleRouter: {0x1p-13, 32},
+	roleLinear: {0x1p-12, 4}, roleEmbed: {0x1p-13, 0x1p8}, roleHead: {0x1p-13, 32}, roleRouter: {0x1p-13, 32},
 }
 
 var roleNames = map[int]string{
