@@ -92,6 +92,13 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 			"blocks", name,
 			g.off, g.of, rows, where)
 	}
+	if other, err := v.regrouped(a, o); err != nil {
+		return nil, err
+	} else if other {
+		return found(KindBaseBlocks, "%s is the base with inputs under the scales of other groups: its codes are in the "+
+			"order of activations (desc_act, actorder), and its index of groups (g_idx) is not the quantiser's; store that one",
+			name)
+	}
 	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, "+
 		"by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols,
 		d.HalfSteps, d.RelL2)

@@ -28,6 +28,7 @@ var againstWhat = [][2]string{
 	{"ct-w4a16-asym", "bf16"},
 	{"ct-w8a8", "bf16"},
 	{"gptq-sym", "bf16"},
+	{"gptq-actorder", "bf16"},
 	{"gptq-asym-v2", "bf16"},
 	{"awq", "bf16"},
 	{"mlx", "bf16"},
@@ -174,6 +175,18 @@ var slips = []slip{
 				}
 				return out
 			}, quant.Zero)(f, module)
+	}},
+	{"order-of-activations-ignored", []string{checkpoint.KindBaseBlocks}, "g_idx", func(f *folder, module string) bool {
+		for _, s := range f.tensors {
+			if s.name == module+".g_idx" && f.declared()["desc_act"] == true {
+				s.raw = bytes.Clone(s.raw)
+				for i := range len(s.raw) / 4 {
+					binary.LittleEndian.PutUint32(s.raw[4*i:], uint32(i/32))
+				}
+				return true
+			}
+		}
+		return false
 	}},
 	{"awq-order", []string{checkpoint.KindNibbles}, "order", func(f *folder, module string) bool {
 		straight := func(w uint32) uint32 {
