@@ -39,10 +39,12 @@ type Config struct {
 	Shapes                                                 string // model_type of the language model
 	Architecture                                           string // the first of architectures
 	OtherDim                                               int    // of a head, where config.json leaves it out
+	TwoStacks                                              bool   // encoder and decoder, each with a number of layers
 	Unlike                                                 bool   // settings are listed layer by layer
 }
 
 type configFile struct {
+	DecoderLayers  count                  `json:"decoder_layers"`
 	ModelType      string                 `json:"model_type"`
 	Architectures  ifFits[[]string]       `json:"architectures"`
 	Vocab          count                  `json:"vocab_size"`
@@ -96,6 +98,7 @@ func ParseConfig(raw []byte) (Config, error) {
 	if len(f.Architectures.v) > 0 {
 		c.Architecture = f.Architectures.v[0]
 	}
+	c.TwoStacks = f.DecoderLayers > 0
 	c.Unlike = unlikeLayers(quant.PlainJSON(raw))
 	c.plain(quant.PlainJSON(raw))
 	switch {

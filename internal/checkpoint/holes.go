@@ -127,6 +127,9 @@ func (p *patient) holed() {
 		case vocabulary(t) && f.rows && p.untrainedRows(t, f.runs):
 			p.add(Note, KindHole, names, "%s is zero in rows %d to %d, which may be ids that no text becomes", t.stored,
 				first.from/row, first.to/row)
+		case f.rows && roleOf(t) == roleOther && zero <= 2*row:
+			p.add(Look, KindHole, names, "%s is zero in rows %d to %d, which may be a position that is not embedded", t.stored,
+				first.from/row, first.to/row)
 		case f.rows && p.emptyExperts(t, f.runs):
 			p.add(Note, KindHole, names, "%s is zero in the rows of experts that hold nothing either (%s)", t.stored, where)
 		case p.slices(t, f.runs):

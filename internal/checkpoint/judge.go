@@ -27,7 +27,9 @@ func (p *patient) classes() {
 			p.add(Certain, KindNaN, name, "%s holds %d NaN of %d values, first at element %d; fetch or convert the tensor again",
 				t.stored, r.nans, n, r.firstNaN)
 		}
-		if r.infs > 0 {
+		if r.infs > 0 && strings.Contains(t.stored, "mask") {
+			p.add(Note, KindInf, name, "%s holds %d infinities of %d values, as masks do", t.stored, r.infs, n)
+		} else if r.infs > 0 {
 			kind := KindInf
 			if scale {
 				kind = KindScaleValue
@@ -77,6 +79,8 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	case !r.nonzero && p.unrouted(t, t.expert) != "":
 		p.add(Note, KindZero, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored,
 			p.unrouted(t, t.expert))
+	case !r.nonzero && !matrix && p.usuallyConstant(t):
+		p.add(Note, KindZero, name, "%s is zero in all %d values, like most of its kind: as initialised", t.stored, n)
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
 		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it "+
 			"again", t.stored,
@@ -96,13 +100,13 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	}
 }
 
-// usuallyConstant tells a vector of which most of its kind hold one value each: gains that were never trained.
+// usuallyConstant tells a vector of which most of its kind hold one value each: parameters that were never trained.
 func (p *patient) usuallyConstant(t *tensor) bool {
 	if p.constant == nil {
 		p.constant = map[string][2]int{}
 		for _, x := range p.tensors {
 			n := p.constant[x.class]
-			if n[0]++; x.scan.scanned && !x.scan.differs && x.scan.nonzero {
+			if n[0]++; x.scan.scanned && !x.scan.differs {
 				n[1]++
 			}
 			p.constant[x.class] = n

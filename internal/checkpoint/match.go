@@ -1,13 +1,16 @@
 package checkpoint
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/assay-suite/assay/internal/quant"
 )
 
 // matchNames holds the names against the config: every wanted tensor with the scales of its class, and
 // nothing else. It gives the number of tensors that there should be.
 func (p *patient) matchNames() int {
-	wants := p.config.Wants()
+	wants := p.withoutAhead(p.config.Wants())
 	lostLayers, lostExperts := p.extent(wants)
 	expected := 0
 	for i := range wants {
@@ -37,6 +40,26 @@ func (p *patient) matchNames() int {
 		}
 	}
 	return expected
+}
+
+// withoutAhead drops the layers that predict ahead where the checkpoint has none of their tensors: converters leave them
+// out, and only speculative decoding needs them.
+func (p *patient) withoutAhead(wants []Want) []Want {
+	ahead := func(w Want) bool { return w.mtp || w.layer >= p.config.Layers }
+	called := false
+	for _, w := range wants {
+		if ahead(w) {
+			if called = true; p.byCanon[w.Name] != nil || p.excused(w.Name) {
+				return wants
+			}
+		}
+	}
+	if called {
+		p.add(Look, KindLayerCount, nil, "config.json calls for %d layers that predict ahead (num_nextn_predict_layers), and "+
+			"the checkpoint has none of their tensors: speculative decoding with them is not possible; fetch them, or set it "+
+			"to 0", p.config.MTP)
+	}
+	return slices.DeleteFunc(wants, ahead)
 }
 
 // schemeFor gives the scales that must stand beside a weight: those of its class, none where the weight is
@@ -174,6 +197,7 @@ func (p *patient) extra(t *tensor, layers, experts map[int]bool) {
 	}
 	names := []string{t.stored}
 	switch {
+	case t.part == quant.Cache, strings.HasSuffix(t.stored, ".inv_freq"): // scales of a cache, frequencies
 	case strings.HasSuffix(t.canon, "ffn.gate.bias"):
 		p.add(Certain, KindBiasOnHash, names, "%s is there, but layer %d is routed by token id: a bias there is never used, "+
 			"or the config's hash layers are wrong; remove it or correct config.json", t.stored, t.layer)

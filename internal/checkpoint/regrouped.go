@@ -3,8 +3,8 @@ package checkpoint
 import "github.com/assay-suite/assay/internal/quant"
 
 // regrouped tells whether every input is the base's under the scales of another group: what is left when the codes were
-// made in the order of activations (desc_act, actorder) and the index of groups says that they were not. Symmetric codes
-// only: of others the zero point goes with the group as well.
+// made in the order of activations (desc_act, actorder) and the index of groups says that they were not. Only symmetric
+// codes: of others the zero point goes with the group as well.
 func (v weight) regrouped(a, o strip) (bool, error) {
 	if v.q == nil || v.flip || !v.w.Declared().Symmetric || v.w.Layout != quant.GPTQ && v.w.Layout != quant.Int {
 		return false, nil

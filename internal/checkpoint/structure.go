@@ -85,7 +85,7 @@ func text(prefix string) bool {
 func (p *patient) gaps(st *stack) {
 	numbers := slices.Sorted(maps.Keys(st.layers))
 	last := numbers[len(numbers)-1]
-	if last > 100_000 || len(numbers) < 2 || !st.layered() { // one layer alone: layerCount
+	if last > 100_000 || len(numbers) < 2 || !st.layered() || len(numbers) == 2 && !text(st.prefix) { // one layer alone: layerCount
 		return
 	}
 	var missing []string
@@ -113,7 +113,7 @@ func (st *stack) layered() bool {
 }
 
 func (p *patient) layerCount(st *stack) {
-	if p.config == nil || p.config.Layers <= 0 {
+	if p.config == nil || p.config.Layers <= 0 || p.config.TwoStacks {
 		return
 	}
 	last := slices.Max(slices.Collect(maps.Keys(st.layers)))
