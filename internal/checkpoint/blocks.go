@@ -57,3 +57,26 @@ func (st *stack) lessThan(n, peer int) bool {
 	}
 	return false
 }
+
+// ends reports a language model without an embedding or without the norm before its head.
+func (p *patient) ends(st *stack) {
+	stem, ok := strings.CutSuffix(st.prefix, "layers")
+	if !p.config.fixesShapes() || !ok {
+		return
+	}
+	embed, norm := false, false
+	for _, t := range p.tensors {
+		rest, inside := strings.CutPrefix(t.stored, stem)
+		if !inside || strings.HasPrefix(rest, "layers.") {
+			continue
+		}
+		embed = embed || strings.Contains(rest, "embed")
+		norm = norm || strings.HasPrefix(rest, "norm") || strings.Contains(rest, "_norm")
+	}
+	for name, there := range map[string]bool{stem + "embed_tokens.weight": embed, stem + "norm.weight": norm} {
+		if !there {
+			p.add(Certain, KindMissing, []string{name}, "%s is not there, and every %s has one; fetch or convert the checkpoint "+
+				"again", name, p.config.Shapes)
+		}
+	}
+}

@@ -39,8 +39,8 @@ func (t *tensor) smallestHole() int64 {
 func (t *tensor) holeStride() int { return int(max(8, min(1024, t.smallestHole()/2)) &^ 7) }
 
 // zeroRuns appends the runs of zero bytes in b, which lies at off of its tensor. It looks at a word every stride bytes,
-// and closer where that is zero.
-func zeroRuns(runs []hole, b []byte, off int64, stride, least int) []hole {
+// and closer where that is zero, and counts those that are.
+func zeroRuns(runs []hole, b []byte, off int64, stride, least int) (_ []hole, zeros int) {
 	for at := 0; at+8 <= len(b); at += stride {
 		if binary.LittleEndian.Uint64(b[at:]) != 0 {
 			continue
@@ -61,9 +61,11 @@ func zeroRuns(runs []hole, b []byte, off int64, stride, least int) []hole {
 				runs = append(runs, next)
 			}
 		}
-		at = max(at, (to-1)/stride*stride)
+		last := max(at, (to-1)/stride*stride)
+		zeros += 1 + (last-at)/stride
+		at = last
 	}
-	return runs
+	return runs, zeros
 }
 
 // joined are the runs of a tensor in order, adjacent ones of different parts as one, without those too short to mean
@@ -91,6 +93,8 @@ func (p *patient) holed() {
 		rows bool // all begin and end with a row
 	}
 	var list []found
+	var sparse []*tensor // without a run that is long enough
+	defer func() { p.thinned(sparse) }()
 	classes, members := map[string]int{}, map[string]int{}
 	for _, t := range p.tensors {
 		if !canBeHoled(t) || !t.scan.nonzero {
@@ -99,6 +103,7 @@ func (p *patient) holed() {
 		members[t.class]++
 		runs := t.joined()
 		if len(runs) == 0 {
+			sparse = append(sparse, t)
 			continue
 		}
 		f := found{t, runs, true}
@@ -149,7 +154,7 @@ func (p *patient) holed() {
 
 // canBeHoled tells tensors in which a run of zeros means something: values and codes of matrices, and their scales.
 func canBeHoled(t *tensor) bool {
-	if len(t.info.Shape) < 2 || t.info.Size < 2*t.smallestHole() {
+	if len(t.info.Shape) < 2 || strings.Contains(t.stored, "mask") || t.info.Size < 2*t.smallestHole() {
 		return false
 	}
 	switch t.part {
@@ -225,4 +230,36 @@ func (p *patient) padded() bool {
 		}
 	}
 	return false
+}
+
+// A weight of which columns were not filled has no long run, but many short ones.
+const (
+	thinLeast = 0.25 // of its words are zero
+	thinUsual = 0.05 // of those of its peers at most
+)
+
+// thinned reports weights with many zero words where their peers have hardly any.
+func (p *patient) thinned(list []*tensor) {
+	shares := map[string][]float64{}
+	var all []float64
+	share := func(t *tensor) float64 { return float64(t.scan.zeroWords) / float64(max(1, t.scan.words)) }
+	for _, t := range list {
+		if t.part == quant.None && t.scan.words >= 64 && roleOf(t) == roleLinear {
+			shares[t.class] = append(shares[t.class], share(t))
+			all = append(all, share(t))
+		}
+	}
+	for _, t := range list {
+		peers := shares[t.class]
+		if len(peers) == 0 || share(t) < thinLeast {
+			continue
+		}
+		if len(peers) < 3 {
+			peers = all
+		}
+		if usual := median(peers); len(peers) >= 3 && usual <= thinUsual {
+			p.add(Likely, KindHole, []string{t.stored}, "%s is zero in %.0f %% of its words, in runs too short for a hole, and "+
+				"its peers in %.1f %%: columns of it were not filled; fetch or convert it again", t.stored, 100*share(t), 100*usual)
+		}
+	}
 }

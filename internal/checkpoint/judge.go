@@ -79,7 +79,7 @@ func (p *patient) sameness(t *tensor, scale bool) {
 	case !r.nonzero && p.unrouted(t, t.expert) != "":
 		p.add(Note, KindZero, name, "%s is zero in all values, and no token reaches its expert: %s", t.stored,
 			p.unrouted(t, t.expert))
-	case !r.nonzero && !matrix && p.usuallyConstant(t):
+	case !r.nonzero && !matrix && strings.HasSuffix(t.canon, ".weight") && p.usuallyConstant(t):
 		p.add(Note, KindZero, name, "%s is zero in all %d values, like most of its kind: as initialised", t.stored, n)
 	case !r.nonzero && (matrix || strings.HasSuffix(t.canon, ".weight")):
 		p.add(Certain, KindZero, name, "%s is zero in all %d values: it was never filled; fetch or convert it "+

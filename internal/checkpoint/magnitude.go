@@ -132,6 +132,9 @@ func (p *patient) magnitude(w weight, d float64, peers string, width float64) {
 		return
 	}
 	why := "its scale is wrong"
+	if w.q != nil && w.q.scale != nil {
+		why = w.q.scale.stored + " is wrong"
+	}
 	if n := math.Round(d); n != 0 && math.Abs(d-n) < 0.15 {
 		why = "a scale was taken twice, or a power of two of it"
 	}

@@ -1,7 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/assay-suite/assay/internal/quant"
 	"github.com/assay-suite/assay/safetensors"
@@ -34,6 +37,7 @@ func (p *patient) ranges() error {
 		role   int
 		layout string // one that is written wrong leaves the others alone
 		routed bool   // experts are converted apart
+		class  string // one projection, where its name is known
 	}
 	tallies := map[group]*tally{}
 	for _, t := range p.tensors {
@@ -54,19 +58,30 @@ func (p *patient) ranges() error {
 			}
 			size = logRMS(m)
 		}
-		key := group{role, w.w.Layout, routed2(t)}
-		c := tallies[key]
-		if c == nil {
-			c = &tally{}
-			tallies[key] = c
+		keys := []group{{role, w.w.Layout, routed2(t), ""}}
+		if role == roleLinear && usualSide(w.w.Module) != 0 {
+			keys = append(keys, group{role, w.w.Layout, routed2(t), t.class})
 		}
-		c.all++
-		if lo, hi := math.Log2(limits[0]), math.Log2(limits[1]); size > hi || size < lo && size > -100 {
-			c.out, c.logs = append(c.out, w), append(c.logs, size)
+		for _, key := range keys {
+			c := tallies[key]
+			if c == nil {
+				c = &tally{}
+				tallies[key] = c
+			}
+			c.all++
+			if lo, hi := math.Log2(limits[0]), math.Log2(limits[1]); size > hi || size < lo && size > -100 {
+				c.out, c.logs = append(c.out, w), append(c.logs, size)
+			}
 		}
 	}
-	for key, c := range tallies {
-		role := key.role
+	order := slices.SortedFunc(maps.Keys(tallies), func(a, b group) int { // all projections before one
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.role, b.role), cmp.Compare(a.layout, b.layout))
+	})
+	for _, key := range order {
+		c, role := tallies[key], key.role
+		if key.class != "" && len(c.out) > 0 && p.blamed[c.out[0].t] {
+			continue // said of all projections
+		}
 		if len(c.out) == 0 || float64(len(c.out)) < mostly*float64(c.all) || len(c.out) < 2 && role == roleLinear {
 			continue
 		}

@@ -26,6 +26,7 @@ type result struct {
 	maxCode          uint8  // e4m3 block scales only
 	first            uint64 // the first element in every lane: the value of a scalar
 	holes            []hole // runs of zero bytes, in order
+	zeroWords, words int    // words that were looked at for them
 	marks            []landmark
 }
 
@@ -46,6 +47,7 @@ func (r *result) merge(o result) {
 	r.differs, r.nonzero = r.differs || o.differs, r.nonzero || o.nonzero
 	r.blocks, r.top, r.zero = r.blocks+o.blocks, r.top+o.top, r.zero+o.zero
 	r.maxCode, r.first = max(r.maxCode, o.maxCode), o.first
+	r.zeroWords, r.words = r.zeroWords+o.zeroWords, r.words+o.words
 	r.holes, r.marks = append(r.holes, o.holes...), append(r.marks, o.marks...)
 }
 
@@ -87,7 +89,9 @@ func (j *job) piece(r *result, off int64, b []byte) {
 		r.marks = landmarks(r.marks, b, off, j.marks)
 	}
 	if j.holes {
-		r.holes = zeroRuns(r.holes, b, off, j.stride, int(min(holeLeast, j.t.smallestHole())))
+		zeros := 0
+		r.holes, zeros = zeroRuns(r.holes, b, off, j.stride, int(min(holeLeast, j.t.smallestHole())))
+		r.zeroWords, r.words = r.zeroWords+zeros, r.words+(len(b)+j.stride-1)/j.stride
 	}
 	if whole := len(b) &^ 7; whole < len(b) {
 		tail := [8]byte{}

@@ -61,6 +61,7 @@ func (p *patient) structure() {
 	if main != nil {
 		p.layerCount(main)
 		p.wholeBlocks(main)
+		p.ends(main)
 	}
 	p.shapes()
 	p.vocabularies()
