@@ -75,8 +75,8 @@ func (p *patient) ends(st *stack) {
 	}
 	for name, there := range map[string]bool{stem + "embed_tokens.weight": embed, stem + "norm.weight": norm} {
 		if !there {
-			p.add(Certain, KindMissing, []string{name}, "%s is not there, and every %s has one; fetch or convert the checkpoint "+
-				"again", name, p.config.Shapes)
+			p.add(Certain, KindMissing, []string{name}, "%s is not there, and every %s has one; fetch or convert the "+
+				"checkpoint again", name, p.config.Shapes)
 		}
 	}
 }

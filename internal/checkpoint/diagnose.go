@@ -77,20 +77,13 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 		return found(KindBaseScale, "%s is %g times the base in every value (relative L2 %.3g): a scale was taken twice, "+
 			"left out or inverted; divide the scale by this factor", name, f, d.RelL2)
 	}
-	if blocks && g.wrong() {
-		if g.inverted() {
-			return found(KindScaleInverted, "%s is the base times the square of the stored scale, block by block: every scale "+
-				"is "+
-				"inverted; store what the codes are multiplied by", name)
-		}
-		where := g.displaced()
-		if where == "" {
-			where = "their scales belong to other blocks"
-		}
-		return found(KindBaseBlocks, "%s is the base times a factor that changes from block to block, in %d of %d blocks "+
-			"of the first %d rows: the codes are right, and of the scales %s; store the scales in the order of their "+
-			"blocks", name,
-			g.off, g.of, rows, where)
+	wrong := blocks && g.wrong()
+	if wrong && g.inverted() {
+		return found(KindScaleInverted, "%s is the base times the square of the stored scale, block by block: every scale "+
+			"is inverted; store what the codes are multiplied by", name)
+	}
+	if where := g.displaced(); wrong && where != "" {
+		return found(KindBaseBlocks, displacedText, name, g.off, g.of, rows, where)
 	}
 	if other, err := v.regrouped(a, o); err != nil {
 		return nil, err
@@ -99,10 +92,16 @@ func (p *patient) diagnose(b *patient, v, w weight, d Deviation) (*Finding, erro
 			"order of activations (desc_act, actorder), and its index of groups (g_idx) is not the quantiser's; store that one",
 			name)
 	}
+	if wrong {
+		return found(KindBaseBlocks, displacedText, name, g.off, g.of, rows, "their scales belong to other blocks")
+	}
 	return found(KindBaseDiffers, "%s differs from the base by more than half a quantisation step in %d of %d values, "+
 		"by up to %.3g half steps (relative L2 %.3g); convert it again from the base", name, d.Outside, v.rows*v.cols,
 		d.HalfSteps, d.RelL2)
 }
+
+const displacedText = "%s is the base times a factor that changes from block to block, in %d of %d blocks of the " +
+	"first %d rows: the codes are right, and of the scales %s; store the scales in the order of their blocks"
 
 // share is the part of the values outside their half steps.
 func share(v, w strip) float64 {

@@ -1,8 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // blockGrid is a strip of a quantised weight by blocks: the stored scale of each, and by what its values are multiplied
@@ -34,6 +36,7 @@ func (v weight) gridOf(a, o strip) (g blockGrid, ok bool) {
 		return g, false
 	}
 	rows := len(a.v) / v.cols
+	row, col := v.inGroups(rows)
 	g = blockGrid{rows: (rows + br - 1) / br, cols: (v.cols + bc - 1) / bc, global: 1}
 	if x, ok := v.q.global.scalar(); ok && x > 0 {
 		g.global = x
@@ -43,7 +46,8 @@ func (v weight) gridOf(a, o strip) (g blockGrid, ok bool) {
 			var vw, ww, vv float64
 			for i := r; i < min(rows, r+br); i++ {
 				for k := c; k < min(v.cols, c+bc); k++ {
-					x, y := a.v[i*v.cols+k], o.v[i*v.cols+k]
+					at := row[i]*v.cols + col[k]
+					x, y := a.v[at], o.v[at]
 					vw, ww, vv = vw+x*y, ww+y*y, vv+x*x
 				}
 			}
@@ -62,10 +66,29 @@ func (v weight) gridOf(a, o strip) (g blockGrid, ok bool) {
 					g.twice++
 				}
 			}
-			g.scale, g.factor = append(g.scale, scales[r*v.cols+c]), append(g.factor, f)
+			g.scale, g.factor = append(g.scale, scales[row[r]*v.cols+col[c]]), append(g.factor, f)
 		}
 	}
 	return g, true
+}
+
+// inGroups lists rows and columns so that inputs of one group follow each other, whatever order they are stored in.
+func (v weight) inGroups(rows int) (row, col []int) {
+	row, col = make([]int, rows), make([]int, v.cols)
+	for i := range row {
+		row[i] = i
+	}
+	for i := range col {
+		col[i] = i
+	}
+	order, inputs := v.w.Order(), col
+	if v.w.InputMajor {
+		inputs = row
+	}
+	if len(order) == len(inputs) {
+		slices.SortStableFunc(inputs, func(a, b int) int { return cmp.Compare(order[a], order[b]) })
+	}
+	return row, col
 }
 
 // agrees is the share of blocks whose factor is what want says, within a quarter of a power of two.

@@ -42,8 +42,8 @@ func (p *patient) matchNames() int {
 	return expected
 }
 
-// withoutAhead drops the layers that predict ahead where the checkpoint has none of their tensors: converters leave them
-// out, and only speculative decoding needs them.
+// withoutAhead drops the layers that predict ahead where the checkpoint has none of their tensors: converters leave
+// them out, and only speculative decoding needs them.
 func (p *patient) withoutAhead(wants []Want) []Want {
 	ahead := func(w Want) bool { return w.mtp || w.layer >= p.config.Layers }
 	called := false
@@ -55,9 +55,9 @@ func (p *patient) withoutAhead(wants []Want) []Want {
 		}
 	}
 	if called {
-		p.add(Look, KindLayerCount, nil, "config.json calls for %d layers that predict ahead (num_nextn_predict_layers), and "+
-			"the checkpoint has none of their tensors: speculative decoding with them is not possible; fetch them, or set it "+
-			"to 0", p.config.MTP)
+		p.add(Look, KindLayerCount, nil, "config.json calls for %d layers that predict ahead (num_nextn_predict_layers), "+
+			"and the checkpoint has none of their tensors: speculative decoding with them is not possible; fetch them, or set "+
+			"it to 0", p.config.MTP)
 	}
 	return slices.DeleteFunc(wants, ahead)
 }

@@ -28,20 +28,24 @@ func (v weight) regrouped(a, o strip) (bool, error) {
 	if err != nil || len(groups) < 2 {
 		return false, err
 	}
-	explained, moved := 0, 0
+	explained, moved, order := 0, 0, v.w.Order()
 	for i := range inputs {
+		group := i / size
+		if order != nil {
+			group = order[i]
+		}
 		own, best, to, energy := 0.0, -1.0, 0, 0.0
 		for g, s := range groups {
 			left := 0.0
 			for k := range outputs {
 				x, y := a.v[at(i, k)], o.v[at(i, k)]
-				d := x*s[k]/groups[i/size][k] - y
+				d := x*s[k]/groups[group][k] - y
 				left += d * d
 				if g == 0 {
 					energy += y * y
 				}
 			}
-			if g == i/size {
+			if g == group {
 				own = left
 			}
 			if best < 0 || left < best {
@@ -51,7 +55,7 @@ func (v weight) regrouped(a, o strip) (bool, error) {
 		if best <= regroupedLeft*energy {
 			explained++
 		}
-		if to != i/size && own > 4*best {
+		if to != group && own > 4*best {
 			moved++
 		}
 	}
@@ -65,8 +69,9 @@ const regroupedLeft = 0.06
 func (v weight) scalesOf(rows, size int) ([][]float64, error) {
 	var out [][]float64
 	if v.w.InputMajor {
+		row, _ := v.inGroups(v.rows)
 		for r := 0; r < v.rows; r += size {
-			s, err := v.w.Scales(r, r+1)
+			s, err := v.w.Scales(row[r], row[r]+1)
 			if err != nil || s == nil {
 				return nil, err
 			}
@@ -78,10 +83,11 @@ func (v weight) scalesOf(rows, size int) ([][]float64, error) {
 	if err != nil || s == nil {
 		return nil, err
 	}
+	_, col := v.inGroups(rows)
 	for c := 0; c < v.cols; c += size {
 		one := make([]float64, rows)
 		for r := range rows {
-			one[r] = s[r*v.cols+c]
+			one[r] = s[r*v.cols+col[c]]
 		}
 		out = append(out, one)
 	}

@@ -89,9 +89,8 @@ func (j *job) piece(r *result, off int64, b []byte) {
 		r.marks = landmarks(r.marks, b, off, j.marks)
 	}
 	if j.holes {
-		zeros := 0
-		r.holes, zeros = zeroRuns(r.holes, b, off, j.stride, int(min(holeLeast, j.t.smallestHole())))
-		r.zeroWords, r.words = r.zeroWords+zeros, r.words+(len(b)+j.stride-1)/j.stride
+		runs, zeros := zeroRuns(r.holes, b, off, j.stride, int(min(holeLeast, j.t.smallestHole())))
+		r.holes, r.zeroWords, r.words = runs, r.zeroWords+zeros, r.words+(len(b)+j.stride-1)/j.stride
 	}
 	if whole := len(b) &^ 7; whole < len(b) {
 		tail := [8]byte{}

@@ -86,7 +86,8 @@ func text(prefix string) bool {
 func (p *patient) gaps(st *stack) {
 	numbers := slices.Sorted(maps.Keys(st.layers))
 	last := numbers[len(numbers)-1]
-	if last > 100_000 || len(numbers) < 2 || !st.layered() || len(numbers) == 2 && !text(st.prefix) { // one layer alone: layerCount
+	few := len(numbers) < 2 || len(numbers) == 2 && !text(st.prefix) // one layer alone: layerCount
+	if last > 100_000 || few || !st.layered() {
 		return
 	}
 	var missing []string

@@ -48,6 +48,9 @@ func (w *Weight) Plain() bool { return w.Layout == Plain }
 // Declared is what the checkpoint says of the weight.
 func (w *Weight) Declared() Params { return w.params }
 
+// Order gives the group of every input where they are not in order (act-order); nil where they are.
+func (w *Weight) Order() []int { return w.order }
+
 // Total is the number of rows of all slices.
 func (w *Weight) Total() int { return w.Slices * w.Rows }
 
