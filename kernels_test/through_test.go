@@ -65,7 +65,7 @@ func TestRowsThroughTheJob(t *testing.T) {
 			t.Run(p.Name, func(t *testing.T) {
 				rows++
 				narrowed := s
-				narrowed.Families = nil
+				narrowed.Families, narrowed.Plants = nil, nil // the causes are found without knowing the catalogue
 				for _, f := range s.Families {
 					for _, op := range p.On {
 						if f.Op == op {

@@ -29,6 +29,17 @@ func (d drawn) ignoring() []Mutant {
 				}),
 			})
 		}
+		if d.limits(a.Name) {
+			out = append(out, Mutant{
+				Class: Ignored, Name: a.Name + " of 0 taken for no limit", Hint: a.Name,
+				touches: func(c bench.Call) bool { v, has := c.Attrs[a.Name]; return has && v == 0.0 },
+				wrap: before(func(c *bench.Call) {
+					if c.Attrs[a.Name] == 0.0 {
+						c.Attrs[a.Name] = -1.0
+					}
+				}),
+			})
+		}
 		if d.differs(a.Name) {
 			continue // each contract has a kernel of its own, which need not be told
 		}
@@ -49,6 +60,11 @@ func (d drawn) ignoring() []Mutant {
 		})
 	}
 	return out
+}
+
+// limits tells whether an attribute is a number of which -1 means none: its 0 is a value like others.
+func (d drawn) limits(attr string) bool {
+	return slices.ContainsFunc(d.calls, func(c bench.Call) bool { return c.Attrs[attr] == -1.0 })
 }
 
 // differs tells whether contracts differ in an attribute, so that its values are facets.

@@ -122,6 +122,13 @@ func gqaScenarios() []bench.Scenario {
 			Change:  bench.Set(bench.Attrs{"causal": false, "window_left": 3.0, "window_right": 2.0}),
 		},
 		{
+			ID:     "none-behind",
+			Why:    "no key behind the query's own: by a right window of 0, which is a limit, and not by causality",
+			Phase:  "prefill",
+			Shapes: []bench.Shape{shape("odd", 0, req{7, 7}, req{5, 9}), shape("odd", 4, req{7, 7}, req{5, 9})},
+			Change: bench.Set(bench.Attrs{"causal": false, "window_left": -1.0, "window_right": 0.0}),
+		},
+		{
 			ID:      "window-one",
 			Why:     "a window of only the query's own key",
 			Phase:   "extend",

@@ -73,6 +73,12 @@ func maskScenarios() []bench.Scenario {
 			Change: bench.Set(bench.Attrs{"causal": false, "window_left": 2.0, "window_right": 1.0}),
 		},
 		bench.Scenario{
+			ID:     "none-behind",
+			Why:    "no key behind the query's own: by a right window of 0, which is a limit, and not by causality",
+			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},
+			Change: bench.Set(bench.Attrs{"causal": false, "window_right": 0.0}),
+		},
+		bench.Scenario{
 			ID:     "not-causal",
 			Why:    "all keys",
 			Shapes: []bench.Shape{shape("mha", 0, req{6, 6}, req{3, 8})},

@@ -80,7 +80,6 @@ func gateScenarios() []bench.Scenario {
 			Shapes: gates(16, 4, 4, 1, 5),
 			Change: v32,
 		},
-		{ID: "group-of-one", Why: "groups of one expert: no second best", Shapes: gates(8, 3, 8, 4, 5), Change: v32},
 		{
 			ID:     "group-by-two",
 			Why:    "the best expert sits in a group whose second is poor: the sum of two decides",
