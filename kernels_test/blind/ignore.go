@@ -19,11 +19,15 @@ func (d drawn) ignoring() []Mutant {
 	var out []Mutant
 	for _, a := range d.family.Doc.Attrs {
 		for _, v := range d.frequent(a.Name) {
+			usual, optIn := d.family.Facets.OptIn[a.Name] // what a call without it means
 			out = append(out, Mutant{
 				Class: Ignored, Name: fmt.Sprintf("%s is %v whatever is asked", a.Name, v), Hint: a.Name, baked: v,
-				touches: func(c bench.Call) bool { w, has := c.Attrs[a.Name]; return has && w != v },
+				touches: func(c bench.Call) bool {
+					w, has := c.Attrs[a.Name]
+					return has && w != v || !has && optIn && usual != v
+				},
 				wrap: before(func(c *bench.Call) {
-					if _, has := c.Attrs[a.Name]; has {
+					if _, has := c.Attrs[a.Name]; has || optIn {
 						c.Attrs[a.Name] = v
 					}
 				}),

@@ -31,12 +31,13 @@ func shape(model string, page int, reqs ...req) bench.Shape {
 }
 
 // models are sizes: the nano model's four heads, a rank of a grouped model with 8 query heads to a key-value head, odd
-// groups with values narrower than keys, narrow heads for many keys; and latent ones, V3.2's with its heads sampled to
-// few.
+// groups with values narrower than keys, sixteen key-value heads as Gemma 2 has, narrow heads for many keys; and latent
+// ones, V3.2's with its heads sampled to few.
 var models = map[string]map[string]int{
 	"nano":     {"heads": 4, "kv-heads": 2, "dim": 64, "values": 64},
 	"grouped8": {"heads": 8, "kv-heads": 1, "dim": 128, "values": 128},
 	"odd":      {"heads": 6, "kv-heads": 3, "dim": 24, "values": 16},
+	"kv16":     {"heads": 16, "kv-heads": 16, "dim": 16, "values": 16},
 	"mha":      {"heads": 3, "kv-heads": 3, "dim": 16, "values": 16},
 	"narrow":   {"heads": 4, "kv-heads": 1, "dim": 32, "values": 32},
 	"mla-nano": {"heads": 4, "rank": 48, "rope": 16, "nope": 32},
