@@ -23,7 +23,7 @@ func features() []bench.Scenario {
 			},
 			bench.Scenario{
 				ID: "kv-scales-by-head-" + phase, Phase: phase, Contracts: []string{"fp8-kv"},
-				Why:    "every key-value head has its own scales, from 1/3 to 3 times one another",
+				Why: "every key-value head has its own scales, from 1/3 to 3 times one another",
 				Shapes: []bench.Shape{
 					shape("odd", 4, phases[phase]...), shape("nano", 8, phases[phase]...), shape("kv16", 4, phases[phase]...),
 				},
