@@ -46,7 +46,7 @@ var levels = map[string]int{
 	"quant": 0, "schema": 0, "spelling": 0, "stat": 0, "suite": 0, "trace": 0, "wire": 0,
 	"candidate": 1, "endpoint": 1, "gate": 1, "golden": 1, "nano": 1, "needle": 1, "scripted": 1,
 	"engine": 1,
-	"report": 2, "server": 2,
+	"cuda":   2, "report": 2, "server": 2,
 	"checkpoint": 3, "rules": 3,
 	"inflate": 4, "precision": 4,
 	"gguf": 5,

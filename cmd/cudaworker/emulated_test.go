@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	kernels "github.com/assay-suite/assay/kernels_test"
+)
+
+// examples are the manifests of examples/cuda.
+func examples(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("../../examples/cuda/*.manifest")
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	for i := range found {
+		found[i], err = filepath.Abs(found[i])
+		require.NoError(t, err)
+	}
+	return found
+}
+
+// Every example kernel MUST compute its operator: its source, compiled for the CPU, is judged by the suite as any
+// worker is. It needs a C++ compiler, and a few minutes.
+func TestExamplesOnTheCPU(t *testing.T) {
+	if os.Getenv("ASSAY_BUDGET") != "full" {
+		t.Skip("ASSAY_BUDGET is not full: the example kernels were not judged on the CPU")
+	}
+	compiler, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("there is no g++ on the PATH: the example kernels were not judged on the CPU")
+	}
+	for _, path := range examples(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".manifest"), func(t *testing.T) {
+			kernels.Test(t, kernels.Worker(t.Context(), line("command", "-emulate", compiler, path)))
+		})
+	}
+}

@@ -1,0 +1,3 @@
+package main
+
+import _ "github.com/assay-suite/assay/internal/golden" // -update

@@ -1,0 +1,3 @@
+package emulate
+
+import _ "github.com/assay-suite/assay/internal/golden" // -update

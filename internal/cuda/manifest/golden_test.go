@@ -1,0 +1,3 @@
+package manifest
+
+import _ "github.com/assay-suite/assay/internal/golden" // -update

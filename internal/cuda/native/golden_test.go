@@ -1,0 +1,3 @@
+package native
+
+import _ "github.com/assay-suite/assay/internal/golden" // -update
