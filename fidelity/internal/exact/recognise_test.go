@@ -8,6 +8,7 @@ import (
 
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/needle"
+	"github.com/assay-suite/assay/internal/server"
 )
 
 // A model MUST be recognised by what it answers, whatever it is called; one that answers wrongly, or in other tokens,
@@ -16,6 +17,9 @@ func TestRecognise(t *testing.T) {
 	h, err := needle.Opticks()
 	require.NoError(t, err)
 	v4, flash := loadNano(t, "nano-v4").Fast(), loadNano(t, "nano-flash").Fast()
+	far := faulty(t, v4, "comb-transposed") // answers, and 3 nats from its margins
+	l, err := server.Llama(loadLlama(t), "somebody's model", shortWindow)
+	require.NoError(t, err)
 	for _, row := range []struct {
 		name, model, why string
 		asker            *Asker
@@ -23,6 +27,9 @@ func TestRecognise(t *testing.T) {
 		{"by its name", "nano-v4", "vocabulary and 5 of 5", ofModel(t, v4, "nano-v4", shortWindow)},
 		{"by its vocabulary", "nano-flash", "vocabulary and 5 of 5", ofModel(t, flash, "/tmp/x", shortWindow)},
 		{"another than its name", "nano-flash", "served as nano-v4", ofModel(t, flash, "nano-v4", shortWindow)},
+		{"by its name, with a fault", "nano-v4", "5 of 5", ofModel(t, far, "nano-v4", shortWindow)},
+		{"margins of none", "", "of no model with a reference", ofModel(t, far, "x", shortWindow)},
+		{"a Llama without a reference", "", "of no model with a reference", asking(t, l)},
 		{"wrong answers", "", "5 short prompts are answered exactly", ofModel(t, faulty(t, v4, "output-rope-kept"), "nano-v4",
 			shortWindow)},
 	} {
