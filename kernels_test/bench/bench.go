@@ -173,7 +173,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (Report, error) {
 	}
 	moved := slices.ContainsFunc(poisoned, func(p map[string][]float64) bool { return b.differ(got, p) })
 	if moved {
-		if r.Nondeterministic, err = b.reruns(ctx, c, got); err != nil {
+		if r.Nondeterministic, err = b.varies(ctx, c, got, poisoned); err != nil {
 			return r, fmt.Errorf("case %q, run again: %w", b.Case.ID, err)
 		}
 	}
