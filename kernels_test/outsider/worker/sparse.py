@@ -142,7 +142,7 @@ def put(o, total, merged_o, merged_lse, out_base, empty):
         merged_lse[...] = np.where(np.isfinite(total), value, F32(float(empty)))
 
 
-@kernel("merge_state")
+@kernel("merge_state", nan="any")  # fold takes a NaN log-sum-exp for an empty state
 def merge_state(
     prefix_o, prefix_lse, suffix_o, suffix_lse, merged_o, merged_lse=None, lse_base="e", out_lse_base="e", empty_lse="-inf",
 ):
@@ -154,7 +154,7 @@ def merge_state(
     put(o, total, merged_o, merged_lse, out_lse_base, empty_lse)
 
 
-@kernel("merge_states")
+@kernel("merge_states", nan="any")
 def merge_states(
     o, lse, merged_o, merged_lse=None, num_states=None, attn_sink=None, lse_base="e", out_lse_base="e", empty_lse="-inf",
 ):
