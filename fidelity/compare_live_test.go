@@ -27,6 +27,7 @@ var (
 // TestCompare compares two servers or two run folders.
 func TestCompare(t *testing.T) {
 	isJob := suite.Job(t)
+	suite.Unsharded("compare", "run it on one machine")
 	before, now := *compareBefore, *compareNow
 	if before == "" || now == "" {
 		suite.Usage(fmt.Errorf("compare needs two URLs or two run folders and got %q and %q: go tool mage compare "+

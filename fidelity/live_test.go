@@ -74,8 +74,13 @@ func liveJob(t *testing.T) (session.Job, error) {
 		Dir:    dir, Shown: suite.Shown, Result: suite.Record,
 		Out: os.Stdout, Live: os.Stderr, Style: report.StyleFor(os.Stdout), Agree: suite.Agree(),
 	}
-	j.EveryCurl, j.Past = true, past()
+	j.EveryCurl, j.Shard = true, suite.JobShard()
+	j.Past, j.Restarts = past(j.Shard)
+	if j.Shard.Count > 0 {
+		j.Again = "ASSAY_SHARD=" + j.Shard.String() + " " + j.Again
+	}
 	if golden.Updating() {
+		suite.Unsharded("bless", "run it on one machine")
 		j.Repeats, j.Record = gate.Repeats, "" // it is being recorded
 	}
 	format, _ := suite.Value("ASSAY_FORMAT")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -31,7 +32,12 @@ func TestMainJob(t *testing.T) {
 		j.Keep = func(c recall.Cell) bool { return c.Tokens <= 128 }
 	}
 	if isJob {
-		j.Past = past()
+		j.Shard = suite.JobShard()
+		j.Past, j.Restarts = past(j.Shard)
+		if j.Shard.Count > 0 {
+			j.Nonce = "embedded" // this process's engine has an empty cache, and shards must ask what one run asks
+			j.Again = "ASSAY_SHARD=" + j.Shard.String() + " " + j.Again
+		}
 		j.Budget, j.Haystack = budgetOf(), userHaystack(t)
 		j.Out, j.Live, j.Style = os.Stdout, os.Stderr, report.StyleFor(os.Stdout)
 		j.Result = suite.Record
@@ -52,17 +58,24 @@ func TestMainJob(t *testing.T) {
 	}
 }
 
-// past is the run that a job is told to continue, nil for none.
-func past() *session.Past {
+// past is the run that a job is told to continue, nil for none. A shard may be told the folder of all its run folders
+// instead, where a scheduler starts it again without knowing of the first start.
+func past(shard suite.Shard) (p *session.Past, restarts string) {
 	folder, set := suite.Value("ASSAY_RESUME")
 	if !set {
-		return nil
+		return nil, ""
+	}
+	if _, err := os.Stat(filepath.Join(folder, suite.LedgerFile)); err != nil && shard.Count > 0 {
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return nil, folder
+		}
+		return nil, "" // nothing ran yet
 	}
 	p, err := session.ReadPast(folder)
 	if err != nil {
 		suite.Usage(fmt.Errorf("ASSAY_RESUME: %w", err))
 	}
-	return p
+	return p, ""
 }
 
 // embeddedModel is the model of the main job, ASSAY_MODEL_EMBEDDED.

@@ -41,6 +41,7 @@ func worst(parts []part) part {
 // folders, with one verdict.
 func TestWeights(t *testing.T) {
 	suite.Job(t)
+	suite.Unsharded("weights", "give each machine a checkpoint of its own")
 	dir, set := os.LookupEnv("ASSAY_WEIGHTS")
 	var parts []part
 	if set = set && dir != ""; set {

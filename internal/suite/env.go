@@ -40,7 +40,14 @@ func Env() []Variable {
 		{"ASSAY_SUSPECTS", "", "patches.json with the patches that diagnose clears or implicates", nil},
 		{"ASSAY_BUDGET", "standard", "how much to run: smoke, standard or full", oneOf("smoke", "standard", "full")},
 		{"ASSAY_DISRUPT", "0", "1 allows diagnose aborts, floods, soaks and more than four clients at once", oneOf("0", "1")},
-		{"ASSAY_SHARD", "", "i/n judges part i (from 0) of n of the kernel cases", shard},
+		{
+			"ASSAY_SHARD", "", "i/n runs part i (from 0) of n of a job (docs/fleet.md); auto/n takes i from the scheduler",
+			shard,
+		},
+		{
+			"ASSAY_SHARD_VERDICT", "", "merge ends a shard in which nothing failed with code 0, not 3, for mage merge to judge",
+			oneOf("merge"),
+		},
 		{"ASSAY_RESUME", "", "folder of a live, diagnose, weights or kernels run to continue", nil},
 		{"ASSAY_RECORD", "", "folder to record requests and answers in", notYet},
 		{"ASSAY_CONTRACT", "", "the arithmetic that kernels must meet (fp32, bf16, ...); unset: the sharpest they meet", nil},
@@ -69,8 +76,11 @@ func notYet(string) error {
 	return errors.New("this version does not use it; unset it")
 }
 
-// shard accepts what ParseShard does.
+// shard accepts what ParseShard does, and auto/n.
 func shard(v string) error {
+	if n, auto := strings.CutPrefix(v, byScheduler+"/"); auto {
+		v = "0/" + n
+	}
 	_, err := ParseShard(v)
 	return err
 }

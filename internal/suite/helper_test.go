@@ -91,8 +91,14 @@ var scenarios = map[string]func() int{
 	"engine-broke": func() int { record(Result{Case: "a/b", Outcome: Errored, Message: "worker died"}); return 0 },
 	"bad-result":   func() int { record(Result{Case: "UPPER", Outcome: Passed}); return 0 },
 	"usage":        func() int { Usage(errors.New("OPENAI_BASE_URL is not set")); return 0 },
-	"crash":        func() int { panic("worker state lost") },
-	"killed":       func() int { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
+	"unsharded":    func() int { Unsharded("weights", "run it once"); return 0 },
+	"writer": func() int {
+		_, err := OpenLedger(os.Getenv("SUITE_LEDGER"))
+		fmt.Println(err)
+		return 0
+	},
+	"crash":  func() int { panic("worker state lost") },
+	"killed": func() int { _ = syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} },
 	"interrupted job": func() int {
 		ctx := Interruptible(context.Background())
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
@@ -126,6 +132,9 @@ func (e ended) lastLine() string {
 // helper runs a copy of this binary in a scenario.
 func helper(t *testing.T, scenario string, env []string, args ...string) ended {
 	t.Helper()
+	if _, known := scenarios[scenario]; !known && len(args) == 0 && scenario != "twins" {
+		t.Fatalf("no scenario %q: the copy would run these tests, which start copies", scenario)
+	}
 	exe, err := os.Executable()
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "verdict")

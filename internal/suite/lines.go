@@ -18,11 +18,15 @@ type Lines struct {
 }
 
 // OpenLines opens or makes the file, and returns what whole lines it has. A last line without a newline, left by a
-// crash, is cut off.
+// crash, is cut off. A file has one writer: while one is open, another process, or this one again, is refused.
 func OpenLines(name string) (*Lines, []byte, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the ledger %s cannot be opened: %w", name, err)
+	}
+	if err := lock(f); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("the ledger %s is being written by another process: %w; wait for it, or use "+
+			"another folder", name, err), f.Close())
 	}
 	whole, err := cutTornLine(f)
 	if err != nil {

@@ -19,6 +19,7 @@ type options struct {
 	yes         bool
 	atLeast     int
 	verdictFile string
+	merge       string
 	out         io.Writer // where the verdict line goes; a job may have muted os.Stdout
 }
 
@@ -27,6 +28,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.job, "assay.job", false, "run as the job that a user watches, see suite.Job")
 	set.BoolVar(&o.yes, "assay.yes", false, "do not ask before sending requests to a live server")
 	set.IntVar(&o.atLeast, "assay.min", 0, "treat a green run that recorded fewer results as a tool error")
+	set.StringVar(&o.merge, "assay.merge", "", "run folders of shards that are merged: a comma `list` of globs")
 	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
 }
 
@@ -39,7 +41,7 @@ var flags = options{out: os.Stdout}
 // one, and exits with a Code: the heaviest of what Record and Verdict were given; where neither was called, 0 if the
 // tests passed and 1 if not. A crash ends the process without a verdict line, and is to be read as a tool error.
 //
-// It adds the flags -assay.job, -assay.list, -assay.min, -assay.verdict and -assay.yes.
+// It adds the flags -assay.job, -assay.list, -assay.merge, -assay.min, -assay.verdict and -assay.yes.
 func Main(m runner) {
 	flags.register(flag.CommandLine)
 	flag.Parse()
@@ -127,6 +129,9 @@ func Job(t interface{ Cleanup(f func()) }) bool {
 
 // Yes reports whether the user agreed beforehand, with -assay.yes, to what a job would ask about.
 func Yes() bool { return flags.yes }
+
+// Merging is what to merge, -assay.merge; empty for an ordinary run.
+func Merging() string { return flags.merge }
 
 func (u *Run) startJob() {
 	u.mu.Lock()

@@ -26,6 +26,7 @@ const gentle = 4
 // TestDiagnose is the job that `go tool mage diagnose` runs on the server of OPENAI_BASE_URL.
 func TestDiagnose(t *testing.T) {
 	isJob := suite.Job(t)
+	suite.Unsharded("diagnose", "run it once a server")
 	j, err := liveJob(t)
 	if err != nil {
 		suite.Usage(err)

@@ -26,6 +26,9 @@ func (j Job) interrupted(d *Done, took time.Duration) error {
 			asked++
 		}
 	}
+	if j.Shard.Count > 0 {
+		return j.interruptedShard(d, asked, took)
+	}
 	var err error
 	if d.Judgement, err = recall.Judge(d.Plan, d.Observations, j.context(d)); err != nil {
 		return err
@@ -34,12 +37,27 @@ func (j Job) interrupted(d *Done, took time.Duration) error {
 	d.Judgement.Code = suite.Inconclusive
 	d.Judgement.Verdict = fmt.Sprintf("inconclusive  interrupted after %d of %d questions", asked, len(d.Plan.Cells))
 	d.Report.Facts = append(d.Report.Facts, so)
+	j.sayGoOn(d)
+	if err := j.write(d, took); err != nil {
+		return err
+	}
+	return ErrInterrupted
+}
+
+func (j Job) sayGoOn(d *Done) {
 	if j.Dir != "" && j.Again != "" {
 		line := Continue(j.Shown(j.Dir), j.Again)
 		d.Report.Facts = append(d.Report.Facts, report.Fact{Label: "go on", Text: line, Verbatim: true})
 		d.Judgement.Verdict += "; go on with " + line
 	}
-	if err := j.write(d, took); err != nil {
+}
+
+// interruptedShard is the same of a part of a run: half-written, to be continued and not to be merged.
+func (j Job) interruptedShard(d *Done, asked int, took time.Duration) error {
+	d.Judgement = recall.Judgement{Code: suite.Inconclusive, Verdict: fmt.Sprintf(
+		"inconclusive  shard %s was interrupted after %d of %d questions", j.Shard, asked, len(d.Plan.Cells))}
+	j.sayGoOn(d)
+	if err := j.writeShard(d, took); err != nil {
 		return err
 	}
 	return ErrInterrupted

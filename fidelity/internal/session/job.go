@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ type Job struct {
 	Record    string                                      // the command that records one
 	Again     string                                      // the command of this run, for the line that continues it
 	Past      *Past                                       // run to continue; nil: a new one
+	Shard     suite.Shard                                 // Count 0: the whole run
+	Restarts  string                                      // run folders: a shard goes on with its own unfinished one
+	Nonce     string                                      // of salts and cache prompts; empty: the time
 	EveryCurl bool                                        // print the line that asks again for every failing cell
 	Dir       string                                      // run folder; empty: nothing is written
 	Shown     func(path string) string                    // how the user reads a path; nil: as it is
@@ -45,6 +49,8 @@ type Job struct {
 	// After runs when recall is judged, before anything of it is printed: where probes are asked and their diagnosis is
 	// put into d.Report.Facts. Its error ends the run without a judgement. Nil: nothing.
 	After func(ctx context.Context, d *Done) error
+
+	taken map[string]recall.Observation // by cell, of a merge; nil: no merge
 }
 
 // Done is what a job leaves.
@@ -60,9 +66,10 @@ type Done struct {
 	Judgement    recall.Judgement
 	Report       report.Run
 
-	replicas recall.Replicas
-	pace     recall.Pace
-	measured bool // pace, by questions
+	replicas      recall.Replicas
+	replicasAsked bool
+	pace          recall.Pace
+	measured      bool // pace, by questions
 }
 
 // ErrDeclined says that the user did not agree to the plan.
@@ -79,7 +86,7 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 		j.Shown = func(p string) string { return p }
 	}
 	began := now()
-	nonce := fmt.Sprintf("run %x", began.UnixNano())
+	nonce := cmp.Or(j.Nonce, fmt.Sprintf("run %x", began.UnixNano()))
 	var d Done
 	questions := 0
 	if j.Rate == 0 {
@@ -108,6 +115,13 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if d.Golden, err = j.golden(d.Flight.Model); err != nil {
 		return d, err
 	}
+	whole := d.Plan
+	if j.Shard.Count > 0 {
+		d.Plan = j.partOf(d)
+	}
+	if j.Past, err = j.restarted(d); err != nil {
+		return d, err
+	}
 	if j.Past != nil {
 		if err := j.Past.fits(j.settings(d)); err != nil {
 			return d, err
@@ -127,11 +141,17 @@ func (j Job) Run(ctx context.Context) (Done, error) {
 	if err := j.ledgerSettings(j.settings(d)); err != nil {
 		return d, err
 	}
-	if err := j.ask(ctx, &d, nonce); err != nil {
+	if err := j.beginShard(d); err != nil {
+		return d, err
+	}
+	if err := j.ask(ctx, &d, whole, nonce); err != nil {
 		if ctx.Err() == nil {
 			return d, err
 		}
 		return d, j.interrupted(&d, now().Sub(began))
+	}
+	if j.Shard.Count > 0 {
+		return d, j.endShard(&d, len(fixedPlan(whole, j.Budget, d.Golden).Cells), now().Sub(began))
 	}
 	if j.After != nil {
 		if err := j.After(ctx, &d); err != nil {

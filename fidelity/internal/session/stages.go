@@ -11,17 +11,18 @@ import (
 	"github.com/assay-suite/assay/fidelity/internal/recall"
 	"github.com/assay-suite/assay/internal/endpoint"
 	"github.com/assay-suite/assay/internal/report"
+	"github.com/assay-suite/assay/internal/suite"
 )
 
 // ask sends the plan, once or several times, with progress, and then what the gate wants besides; observations reach
-// the ledger as they come. It leaves the judgement of the first run.
-func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
+// the ledger as they come. It leaves the judgement of the first run. whole is the plan of all shards.
+func (j Job) ask(ctx context.Context, d *Done, whole recall.Plan, nonce string) error {
 	for r := range max(1, j.Repeats) {
 		a := j.asker(d, nonce, r)
 		if err := a.Prepare(ctx); err != nil {
 			return err
 		}
-		have := j.Past.answered(d.Plan.Cells, r)
+		have := j.answered(d.Plan.Cells, r)
 		obs, err := j.send(ctx, d, a, d.Plan.Cells, have, r)
 		if err != nil {
 			if r == 0 {
@@ -35,10 +36,15 @@ func (j Job) ask(ctx context.Context, d *Done, nonce string) error {
 			continue
 		}
 		d.Observations = obs
-		if !j.Deterministic { // the engine of this process has no replicas
-			if d.replicas, err = a.AskReplicas(ctx, d.Plan, j.Budget); err != nil {
+		// the engine of this process has no replicas
+		if !j.Deterministic && suite.PartOf(replicaUnit, j.Shard.Count) == j.Shard.Index {
+			if d.replicas, err = a.AskReplicas(ctx, whole, j.Budget); err != nil {
 				return err
 			}
+			d.replicasAsked = true
+		}
+		if j.Shard.Count > 0 {
+			continue // judged by Merge
 		}
 		if err := j.decide(ctx, d, a); err != nil {
 			return err
@@ -99,7 +105,7 @@ func (j Job) decide(ctx context.Context, d *Done, a *recall.Asker) error {
 		if len(cells) == 0 {
 			return nil
 		}
-		have := j.Past.answered(cells, 0)
+		have := j.answered(cells, 0)
 		obs, err := j.send(ctx, d, a, cells, have, 0)
 		if err != nil {
 			return err
