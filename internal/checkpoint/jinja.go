@@ -133,6 +133,12 @@ func nest(open *[]opened, words []string, line int) string {
 	if n := len(*open); n > 0 {
 		top = (*open)[n-1].word
 	}
+	if (word == "if" || word == "elif") && len(words) == 1 && word == words[0] {
+		return fmt.Sprintf("%s in line %d has no condition", word, line)
+	}
+	if word == "for" && !loops(words) {
+		return fmt.Sprintf("for in line %d does not say what is in what", line)
+	}
 	switch closes, isEnd := strings.CutPrefix(word, "end"); {
 	case isEnd && slices.Contains(jinjaBlocks, closes):
 		if top != closes {
@@ -148,6 +154,13 @@ func nest(open *[]opened, words []string, line int) string {
 		return fmt.Sprintf("line %d begins a block with %q, which jinja does not know", line, word)
 	}
 	return ""
+}
+
+// loops tells a for with a name before its in.
+func loops(words []string) bool {
+	return slices.ContainsFunc(words[min(2, len(words)):], func(w string) bool {
+		return w == "in" || strings.HasPrefix(w, "in(") || strings.HasPrefix(w, "in[") || strings.HasPrefix(w, "in{")
+	})
 }
 
 func orNothing(block string) string {

@@ -22,7 +22,8 @@ func TestJinja(t *testing.T) {
 	for _, text := range []string{
 		chat[:len(chat)-12], chat[:60], chat[:40], chat + "{% endif %}",
 		"{{ (a }}", "{{ a) }}", "{{ 'a }}", "{% if a %}{% endfor %}",
-		"{% iff a %}{% endif %}", "{# comment", "{% else %}", "{% %}", "{% raw %}{{ x }}", "{% set x %}a", "{{ a[b}] }}",
+		"{% iff a %}{% endif %}", "{% for %}x{% endfor %}", "{% if %}x{% endif %}", "{% for a b %}x{% endfor %}",
+		"{# comment", "{% else %}", "{% %}", "{% raw %}{{ x }}", "{% set x %}a", "{{ a[b}] }}",
 	} {
 		if jinjaError(text) == "" {
 			t.Errorf("%q: parsed", text)

@@ -157,8 +157,14 @@ func (p *patient) inverse(w weight, d float64) (name string, log float64) {
 	if w.q == nil || math.Abs(d) < 4 {
 		return "", 0
 	}
-	if v, ok := w.q.global.scalar(); ok && math.Abs(d-2*math.Log2(v)) < 1.5 {
-		return w.q.global.stored, math.Log2(v)
+	if v, ok := w.q.global.scalar(); ok {
+		by := math.Log2(v)
+		if w.w.Declared().Divide {
+			by = -by
+		}
+		if math.Abs(d-2*by) < math.Max(1.5, math.Abs(d)/8) {
+			return w.q.global.stored, by
+		}
 	}
 	if w.q.scale == nil {
 		return "", 0

@@ -24,8 +24,12 @@ func (p *patient) matchStorage() {
 			shape = []int{shape[0], 2 * shape[1]}
 		}
 		if !slices.Equal(w.Shape, shape) {
-			p.add(Certain, KindShape, []string{t.stored}, "%s has shape %v (%s); config.json calls for %v: correct config.json "+
-				"or convert the checkpoint again", t.stored, t.info.Shape, t.info.DType, w.Shape)
+			key := ""
+			if at := slices.Index(w.Shape, p.config.Hidden); at >= 0 && at < len(shape) && shape[at] != w.Shape[at] {
+				key = " (hidden_size)"
+			}
+			p.add(Certain, KindShape, []string{t.stored}, "%s has shape %v (%s); config.json calls for %v%s: correct "+
+				"config.json or convert the checkpoint again", t.stored, t.info.Shape, t.info.DType, w.Shape, key)
 		}
 	}
 	p.minorities()

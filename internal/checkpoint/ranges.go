@@ -15,7 +15,7 @@ import (
 // (nano-llama), embeddings from 0.005 to T5's, which begin at 1 and have no factor at the input. A scale that is
 // inverted, or a divisor taken as a factor, is off by the square of the scale, 2^20 and more.
 var rangeOf = map[int][2]float64{
-	roleLinear: {0x1p-12, 4}, roleEmbed: {0x1p-13, 0x1p8}, roleHead: {0x1p-13, 32}, roleRouter: {0x1p-13, 32},
+	roleLinear: {0.000375, 2.75}, roleEmbed: {0x1p-13, 0x1p8}, roleHead: {0x1p-13, 32}, roleRouter: {0x1p-13, 32},
 }
 
 var roleNames = map[int]string{
@@ -86,6 +86,7 @@ func (p *patient) ranges() error {
 			continue
 		}
 		var names []string
+		var factors []string
 		explained, global := 0, 0
 		for i, w := range c.out {
 			names = append(names, w.t.stored)
@@ -94,6 +95,7 @@ func (p *patient) ranges() error {
 				explained++
 				if w.q.global != nil && at == w.q.global.stored {
 					global++
+					factors = append(factors, at)
 				}
 			}
 		}
@@ -101,9 +103,9 @@ func (p *patient) ranges() error {
 		kind := KindRange
 		switch {
 		case 2*global > len(c.out):
-			kind, why = KindScaleInverted, "the global scale is a divisor where a factor is read, or the other way round: "+
-				"store "+
-				"its inverse"
+			names = append(factors, names...)
+			kind, why = KindScaleInverted, "the global scale ("+factors[0]+") is a divisor where a factor is read, or the "+
+				"other way round: store its inverse"
 		case 2*explained > len(c.out):
 			kind, why = KindScaleInverted, "the square of the stored scales explains it: every scale is inverted; store "+
 				"what the "+

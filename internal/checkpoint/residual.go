@@ -92,6 +92,18 @@ func usualSide(module string) float64 {
 	return 0
 }
 
+// streamSide is the dimension of a projection, outputs first, that is the width of the residual stream; -1 for one that
+// is not known.
+func streamSide(module string) int {
+	switch side := usualSide(module); {
+	case side > 0:
+		return 1
+	case side < 0:
+		return 0
+	}
+	return -1
+}
+
 // residual is the mean profile of the channels, as logarithms, of weights that read the stream and are not square; nil
 // where fewer than three do, or where they do not agree.
 func (p *patient) residual(width int) ([]float64, error) {

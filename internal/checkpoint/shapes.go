@@ -66,6 +66,9 @@ func (p *patient) shapes() {
 				"[outputs, inputs]", t.stored, got, want[0])
 			continue
 		}
+		if at := streamSide(t.weight.Module); at >= 0 && got[at] != want[0][at] && got[1-at] == want[0][1-at] {
+			key = "hidden_size"
+		}
 		p.add(Certain, KindConfigShape, []string{t.stored}, "%s is %v, and config.json calls for %v (%s); correct "+
 			"config.json or convert the tensor again", t.stored, got, want[0], key)
 	}

@@ -93,11 +93,11 @@ func (p *patient) gaps(st *stack) {
 	var missing []string
 	for n := range last {
 		if st.layers[n] == nil {
-			missing = append(missing, fmt.Sprint(n))
+			missing = append(missing, fmt.Sprintf("%s.%d", st.prefix, n))
 		}
 	}
 	if len(missing) > 0 && 2*len(missing) <= last {
-		p.add(Certain, KindLayerCount, nil, "%s has layers up to %d, and none is numbered %s; fetch or convert the rest",
+		p.add(Certain, KindLayerCount, missing, "%s has layers up to %d, and %s is not there; fetch or convert the rest",
 			st.prefix, last, strings.Join(missing[:min(8, len(missing))], ", "))
 	}
 }

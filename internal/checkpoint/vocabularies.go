@@ -45,24 +45,24 @@ func (p *patient) vocabularies() {
 		}
 	}
 	tied, said := c.tied()
-	switch {
-	case said && !tied && head == nil && c.makesTokens() && !p.otherHead():
+	if said && !tied && head == nil && c.makesTokens() && !p.otherHead() {
 		p.add(Certain, KindTied, []string{embed.stored}, "config.json says that embeddings are not tied "+
 			"(tie_word_embeddings false), and there is no lm_head.weight: engines start it at random or refuse; fetch it, or "+
 			"correct config.json")
-	case said && tied && head != nil && !p.alike(embed, head):
-		p.add(Likely, KindTied, []string{head.stored, embed.stored}, "config.json says that embeddings are tied "+
-			"(tie_word_embeddings true), and %s differs from %s: engines use the embedding and ignore it; set "+
-			"tie_word_embeddings to false, or remove it", head.stored, embed.stored)
 	}
 	p.special()
 }
 
 // special holds the ids of the tokenizer and of special tokens against the rows of the embedding.
 func (p *patient) special() {
-	embed, _ := p.vocabularyTensors()
+	embed, head := p.vocabularyTensors()
 	if p.config == nil || embed == nil {
 		return
+	}
+	if tied, _ := p.config.tied(); tied && head != nil && !p.alike(embed, head) {
+		p.add(Likely, KindTied, []string{head.stored, embed.stored}, "config.json says that embeddings are tied "+
+			"(tie_word_embeddings true), and %s differs from %s: engines use the embedding and ignore it; set "+
+			"tie_word_embeddings to false, or remove it", head.stored, embed.stored)
 	}
 	rows := embed.elements()[0]
 	p.tokenizer(embed, rows)
@@ -86,11 +86,27 @@ func (p *patient) otherHead() bool {
 	return false
 }
 
-// alike compares two tensors byte for byte; what cannot be read is taken as alike.
+// alike compares two tensors byte for byte, or by the values of a corner where they are stored otherwise; what cannot
+// be read is taken as alike.
 func (p *patient) alike(a, b *tensor) bool {
-	if a.info.DType != b.info.DType || !slices.Equal(a.info.Shape, b.info.Shape) {
-		return a.weight == nil || b.weight == nil || a.weight.Layout != b.weight.Layout // stored otherwise: not compared
+	if a.info.DType == b.info.DType && slices.Equal(a.info.Shape, b.info.Shape) {
+		same, err := equal(a, b)
+		return err != nil || same
 	}
-	same, err := equal(a, b)
-	return err != nil || same
+	v, okV := p.weightIn(a)
+	w, okW := p.weightIn(b)
+	if !okV || !okW || v.cols != w.cols || v.w.InputMajor || w.w.InputMajor {
+		return true
+	}
+	x, errX := v.corner(64, 256)
+	y, errY := w.corner(64, 256)
+	if errX != nil || errY != nil || x.cols != y.cols {
+		return true
+	}
+	var apart, all float64
+	for i := range min(len(x.data), len(y.data)) {
+		d := x.data[i] - y.data[i]
+		apart, all = apart+d*d, all+x.data[i]*x.data[i]
+	}
+	return apart <= 0.25*all // four bits leave 0.02
 }

@@ -277,6 +277,9 @@ func (p *Plan) awq(f quantFile) error {
 	if size == 0 {
 		size = f.QGroup
 	}
+	if bits != 4 && bits != 0 {
+		return fmt.Errorf("%s: bits is %d; AWQ stores 4", p.Source, bits)
+	}
 	version := strings.ToLower(f.Version)
 	if version != "" && version != "gemm" || bits != 4 {
 		p.refuse(fmt.Sprintf("its version is %q with %d bits, and only gemm with 4 is laid out here", f.Version, bits))

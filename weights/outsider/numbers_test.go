@@ -19,6 +19,8 @@ func f16(x float32) uint16 {
 	sign := uint16(math.Float32bits(x) >> 16 & 0x8000)
 	a := math.Abs(float64(x))
 	switch {
+	case x != x:
+		return 0x7e00
 	case a >= 65520:
 		return sign | 0x7c00
 	case a < 0x1p-14:
