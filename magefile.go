@@ -187,14 +187,18 @@ func Lint(ctx context.Context) error {
 	)
 }
 
-// Cases prints every registered case: ID, claim, what it catches and needs, cost.
-func Cases(ctx context.Context) error {
+// Cases prints every registered case: ID, claim, what it catches and needs, cost; -filter=TEXT those that contain it.
+func Cases(ctx context.Context, filter *string) error {
+	args := []string{"-assay.list"}
+	if filter != nil {
+		args = append(args, "-assay.filter="+*filter)
+	}
 	for _, pkg := range pillars {
 		bin, err := build(ctx, pkg, "live,gpu,weights")
 		if err != nil {
 			return err
 		}
-		if err := run(ctx, bin, "-assay.list"); err != nil {
+		if err := run(ctx, bin, args...); err != nil {
 			return err
 		}
 	}

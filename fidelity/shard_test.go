@@ -243,7 +243,17 @@ func TestRestartedShard(t *testing.T) {
 		canonical(t, m.Observations, m.Judgement.Verdict)); diff != "" {
 		t.Error(diff)
 	}
-	_, notes, err := suite.ReadParts("fidelity", filepath.Join(parent, "*"))
+	parts, notes, err := suite.ReadParts("fidelity", filepath.Join(parent, "*"))
+	require.NoError(t, err)
+	left := filepath.Join(parent, "run-merged") // what a merge leaves among the shards is in no other merge's way
+	require.NoError(t, os.Mkdir(left, 0o755))
+	l, err := suite.OpenLedger(filepath.Join(left, suite.LedgerFile))
+	require.NoError(t, err)
+	_, err = session.Job{Haystack: haystack(t), Golden: readGolden, Out: t.Output(), Result: l.Append}.Merge(t.Context(),
+		parts, notes)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	_, notes, err = suite.ReadParts("fidelity", filepath.Join(parent, "*"))
 	require.NoError(t, err)
 	if len(notes) != 1 || !strings.Contains(notes[0], "run-1-dead is half-written and not used") {
 		t.Errorf("notes %q", notes)

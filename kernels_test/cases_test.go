@@ -20,8 +20,7 @@ import (
 // TestCases judges the built-in candidates, or the worker of ASSAY_CANDIDATE, by every case. As a job (go tool mage
 // kernels) it prints the table of facets and writes report.html, junit.xml and a repro for each failure.
 func TestCases(t *testing.T) {
-	shard, err := suite.ParseShard(value("ASSAY_SHARD"))
-	require.NoError(t, err)
+	shard, shardErr := suite.ParseShard(value("ASSAY_SHARD"))
 	o := job.Options{
 		Shard: shard, Shrink: value("ASSAY_SHRINK") == "1", Contract: value("ASSAY_CONTRACT"), Suites: job.Suites(),
 	}
@@ -36,6 +35,7 @@ func TestCases(t *testing.T) {
 		return
 	}
 	if suite.Job(t) {
+		o.Shard = suite.JobShard()
 		ctx := suite.Interruptible(t.Context())
 		if err := engine(t, &o, hello); err != nil {
 			fmt.Fprintln(os.Stderr, "Error:", err)
@@ -52,6 +52,7 @@ func TestCases(t *testing.T) {
 		}
 		return
 	}
+	require.NoError(t, shardErr)
 	if under != nil || o.Shrink {
 		dir, err := suite.RunDir()
 		require.NoError(t, err)

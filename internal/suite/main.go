@@ -20,6 +20,7 @@ type options struct {
 	atLeast     int
 	verdictFile string
 	merge       string
+	filter      string
 	out         io.Writer // where the verdict line goes; a job may have muted os.Stdout
 }
 
@@ -28,6 +29,7 @@ func (o *options) register(set *flag.FlagSet) {
 	set.BoolVar(&o.job, "assay.job", false, "run as the job that a user watches, see suite.Job")
 	set.BoolVar(&o.yes, "assay.yes", false, "do not ask before sending requests to a live server")
 	set.IntVar(&o.atLeast, "assay.min", 0, "treat a green run that recorded fewer results as a tool error")
+	set.StringVar(&o.filter, "assay.filter", "", "list only cases that contain this `text` in any of their lines")
 	set.StringVar(&o.merge, "assay.merge", "", "run folders of shards that are merged: a comma `list` of globs")
 	set.StringVar(&o.verdictFile, "assay.verdict", "", "also write the exit code and the verdict line to this `file`")
 }
@@ -41,7 +43,7 @@ var flags = options{out: os.Stdout}
 // one, and exits with a Code: the heaviest of what Record and Verdict were given; where neither was called, 0 if the
 // tests passed and 1 if not. A crash ends the process without a verdict line, and is to be read as a tool error.
 //
-// It adds the flags -assay.job, -assay.list, -assay.merge, -assay.min, -assay.verdict and -assay.yes.
+// It adds the flags -assay.filter, -assay.job, -assay.list, -assay.merge, -assay.min, -assay.verdict and -assay.yes.
 func Main(m runner) {
 	flags.register(flag.CommandLine)
 	flag.Parse()
@@ -68,7 +70,8 @@ func Main(m runner) {
 
 // list prints the registry of this binary.
 func list(stdout, stderr io.Writer) int {
-	if err := errors.Join(registered.Err(), PrintCases(stdout, registered.Cases())); err != nil {
+	cases := Matching(registered.Cases(), flags.filter)
+	if err := errors.Join(registered.Err(), PrintCases(stdout, cases)); err != nil {
 		fmt.Fprintln(stderr, "Error:", err)
 		return int(ToolError)
 	}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -194,6 +195,12 @@ func TestListings(t *testing.T) {
 	assert.Equal(t, "a/b\n    claim    x MUST hold\n    catches  A1, G6\n    needs    logprobs\n    cost     2 "+
 		"requests, 300 tokens\n"+
 		"a/c\n    claim    y MUST hold\n    cost     none\n", got.stdout)
+
+	for text, want := range map[string]string{"a1": "a/b", "Y must": "a/c", "LOGPROBS": "a/b", "nothing": ""} {
+		got = helper(t, "cases", nil, "-assay.list", "-assay.filter="+text)
+		first, _, _ := strings.Cut(got.stdout, "\n")
+		assert.Equal(t, want, first, text)
+	}
 
 	got = helper(t, "real", nil, "-test.list=^TestListings$")
 	assert.Equal(t, "TestListings\n", got.stdout, "no verdict among the names")

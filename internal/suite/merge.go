@@ -30,6 +30,9 @@ func ReadParts(pillar, patterns string) (parts []Part, notes []string, err error
 		if err != nil {
 			return nil, nil, err
 		}
+		if p.Merged {
+			continue
+		}
 		if !is {
 			return nil, nil, fmt.Errorf("%s is a run and no shard of %s: leave it out: %w", folder, pillar, ErrShards)
 		}

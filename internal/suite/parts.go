@@ -33,6 +33,7 @@ const LedgerFile = "results.jsonl"
 // The lines of a ledger that concern the shard and no case.
 const (
 	shardLine = "/shard"
+	mergeLine = "/merge"
 	doneLine  = "/shard/done"
 )
 
@@ -51,6 +52,11 @@ func (r ShardRecord) Begun(pillar string) (Result, error) {
 func ShardDone(pillar string, detail any) (Result, error) {
 	raw, err := json.Marshal(detail)
 	return Result{Case: pillar + doneLine, Outcome: Passed, Optional: true, Detail: raw}, err
+}
+
+// MergeBegun is the line that a merge begins with, so that its folder may lie among those of the shards.
+func MergeBegun(pillar string) Result {
+	return Result{Case: pillar + mergeLine, Outcome: Passed, Optional: true}
 }
 
 // ownHash is the SHA-256 of this binary.
@@ -78,6 +84,7 @@ type Part struct {
 	Results []Result        // of its cases, without the lines about the shard
 	Done    bool            // it has its last line
 	End     json.RawMessage // detail of that
+	Merged  bool            // it is what a merge left, and no shard
 }
 
 // ReadPart reads the run folder of a shard of a pillar. is is false where the folder's ledger is of no shard.
@@ -96,6 +103,8 @@ func ReadPart(pillar, folder string) (p Part, is bool, err error) {
 				return p, false, fmt.Errorf("%s: the line about the shard cannot be read: %w", folder, err)
 			}
 			is = p.Count > 0
+		case r.Case == pillar+mergeLine:
+			return Part{Folder: folder, Merged: true}, false, nil
 		case strings.HasSuffix(r.Case, shardLine):
 			return p, false, fmt.Errorf("%s is a shard of %s, and this merges %s: merge one pillar at a time: %w", folder,
 				strings.TrimSuffix(r.Case, shardLine), pillar, ErrShards)

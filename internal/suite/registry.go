@@ -77,6 +77,15 @@ func IDs(cases []Case) []string {
 	return out
 }
 
+// Matching are the cases that have a text in their ID, claim, catches, needs or cost, upper and lower case alike.
+func Matching(cases []Case, text string) []Case {
+	text = strings.ToLower(text)
+	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {
+		all := append([]string{c.ID, c.Claim, c.Cost.String()}, append(slices.Clone(c.Catches), c.Needs...)...)
+		return !slices.ContainsFunc(all, func(s string) bool { return strings.Contains(strings.ToLower(s), text) })
+	})
+}
+
 // PrintCases writes one block of lines for each case: its ID, claim, what it catches and needs, and its cost.
 func PrintCases(w io.Writer, cases []Case) error {
 	var b strings.Builder

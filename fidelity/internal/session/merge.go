@@ -34,6 +34,11 @@ func (j Job) Merge(ctx context.Context, parts []suite.Part, notes []string) (Don
 	if j.taken, err = takenFrom(parts, d.Plan, j.Budget, d.Golden); err != nil {
 		return d, err
 	}
+	if j.Result != nil {
+		if err := j.Result(suite.MergeBegun(pillar)); err != nil {
+			return d, err
+		}
+	}
 	if err := j.ledgerSettings(settings); err != nil {
 		return d, err
 	}

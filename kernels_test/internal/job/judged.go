@@ -63,7 +63,7 @@ func (o Options) Facet(ctx context.Context, s bench.Suite, fc bench.FacetCases, 
 			switch {
 			case err != nil:
 				j.NotSent = append(j.NotSent, "no case can be made of "+r.ID+": "+err.Error())
-			case o.keeps(k.ID):
+			case (o.Keep == nil || o.Keep(k.ID)) && o.Shard.Has(r.ID): // a row lies in one shard under every contract
 				k.Command, k.NaN = o.Again, can.NaN
 				out = append(out, k)
 			}
