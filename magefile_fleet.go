@@ -20,21 +20,22 @@ const usageError = 2
 // Merge judges the shards of one run, "DIR/*" or a comma list of globs of their run folders, over all their cases: one
 // report and one exit code (docs/fleet.md).
 func Merge(ctx context.Context, folders string) error {
-	pkg, err := shardsOf(folders)
+	pkg, tags, err := shardsOf(folders)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		fmt.Println("verdict usage")
 		os.Exit(usageError)
 	}
-	return job(ctx, pkg, "", "^TestMerge$", "-assay.merge="+folders)
+	return job(ctx, pkg, tags, "^TestMerge$", "-assay.merge="+folders)
 }
 
-// shardsOf is the package whose cases the first ledger in or below some folders holds.
-func shardsOf(folders string) (pkg string, err error) {
+// shardsOf is the package, and the build tags, of the first shard's ledger in or below some folders: shards are merged
+// by the binary that ran them.
+func shardsOf(folders string) (pkg, tags string, err error) {
 	for pattern := range strings.SplitSeq(folders, ",") {
 		matches, err := filepath.Glob(strings.TrimSpace(pattern))
 		if err != nil {
-			return "", fmt.Errorf("%q is no pattern for folders: %w", pattern, err)
+			return "", "", fmt.Errorf("%q is no pattern for folders: %w", pattern, err)
 		}
 		for _, m := range matches {
 			err := filepath.WalkDir(m, func(path string, d fs.DirEntry, err error) error {
@@ -42,11 +43,15 @@ func shardsOf(folders string) (pkg string, err error) {
 					return err
 				}
 				raw, err := os.ReadFile(path)
-				line, _, _ := bytes.Cut(raw, []byte("\n"))
-				var first struct{ Case string }
-				if err == nil && json.Unmarshal(line, &first) == nil {
-					pillar, _, _ := strings.Cut(first.Case, "/")
-					pkg = map[string]string{"fidelity": "./fidelity", "kernels": "./kernels_test"}[pillar]
+				for line := range bytes.Lines(raw) {
+					var r struct {
+						Case   string
+						Detail struct{ Tags string }
+					}
+					if json.Unmarshal(line, &r) == nil && r.Case == "fidelity/shard" { // of the pillars, the one that merges
+						pkg, tags = "./fidelity", r.Detail.Tags
+						break
+					}
 				}
 				if pkg != "" {
 					return fs.SkipAll
@@ -54,10 +59,10 @@ func shardsOf(folders string) (pkg string, err error) {
 				return err
 			})
 			if pkg != "" || err != nil {
-				return pkg, err
+				return pkg, tags, err
 			}
 		}
 	}
-	return "", fmt.Errorf("%q holds no run folder of shards, which has a results.jsonl of fidelity or kernels; name them "+
+	return "", "", fmt.Errorf("%q holds no run folder of a shard of the main job or of live; name them "+
 		"as in go tool mage merge \"artifacts/*\"", folders)
 }

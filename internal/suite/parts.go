@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type ShardRecord struct {
 	Count int `json:"count"`
 	// Binary is the SHA-256 of the test binary.
 	Binary string `json:"binary"`
+	// Tags are the build tags of that binary, so that mage merge can build it again.
+	Tags string `json:"tags,omitempty"`
 	// Same holds what decides about results: budget, goldens, seeds, how cases are assigned. It is equal in all parts.
 	Same map[string]string `json:"same"`
 	// Own is what else the pillar's merge needs of this part.
@@ -43,6 +46,7 @@ func (r ShardRecord) Begun(pillar string) (Result, error) {
 	if r.Binary, err = ownHash(); err != nil {
 		return Result{}, err
 	}
+	r.Tags = ownTags()
 	raw, err := json.Marshal(r)
 	return Result{Case: pillar + shardLine, Outcome: Passed, Optional: true, Detail: raw}, err
 }
@@ -57,6 +61,18 @@ func ShardDone(pillar string, detail any) (Result, error) {
 // MergeBegun is the line that a merge begins with, so that its folder may lie among those of the shards.
 func MergeBegun(pillar string) Result {
 	return Result{Case: pillar + mergeLine, Outcome: Passed, Optional: true}
+}
+
+// ownTags are the build tags of this binary.
+func ownTags() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "-tags" {
+				return s.Value
+			}
+		}
+	}
+	return ""
 }
 
 // ownHash is the SHA-256 of this binary.
