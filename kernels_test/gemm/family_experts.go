@@ -106,6 +106,11 @@ var groupedN = bench.Family{
 		},
 		{ID: "full-tiles", Why: "N = 128 has no padding in its tiles", Shapes: []bench.Shape{experts(3, 3, 128, 64, 2)}},
 		{
+			ID:     "full-rows",
+			Why:    "rows and scales that fill tiles of 128 x 4: whether the scales of x lie in tiles is a question here alone",
+			Shapes: []bench.Shape{experts(2, 257, 3, 64, 1), experts(1, 128, 3, 128, 1)},
+		},
+		{
 			ID:     "needles",
 			Why:    "one nonzero element per row: which expert, nibble and scale were used can be read back",
 			Shapes: []bench.Shape{experts(3, 12, 130, 80, 4)},

@@ -43,6 +43,14 @@ var quantiseFP8 = bench.Family{
 			Change:  boundaries,
 		},
 		{
+			ID: "wide-boundary",
+			Why: "maxima from 2^-9 to 2^-20 beside 448·2^n, on both sides: one that was rounded to bf16, fp16 or TF32 falls " +
+				"on the power itself",
+			Catches: []string{"Q13 pytorch/ao#4725"},
+			Shapes:  append(everyFormat(24, 128, 128), quant(48, 32, 32, fmtUE8M0)),
+			Change:  wideBoundaries,
+		},
+		{
 			ID:     "powers",
 			Why:    "maxima from 2^-30 to 2^30 times 448 and a neighbour of each",
 			Shapes: []bench.Shape{quant(122, 32, 32, fmtUE8M0), quant(61, 64, 64, fmtUE8M0)},
@@ -106,7 +114,7 @@ var quantiseFP8 = bench.Family{
 			Change: bench.All(bench.Set(bench.Attrs{"amax_floor": 0.0}), bench.Times(1e-7, "x")),
 		},
 		{ID: "production", Why: "activations of a step", Full: true, Shapes: everyFormat(64, 7168, 128)},
-	}, "gaussian", "boundary", "ties", "near-ties", "floor"),
+	}, "gaussian", "boundary", "wide-boundary", "ties", "near-ties", "floor"),
 }
 
 var quantiseNV = bench.Family{
@@ -207,6 +215,14 @@ func boundaries(_ bench.Gen, p *bench.Problem) error {
 			m = math.Nextafter32(m, 0)
 		}
 		setMaximum(v, lo, hi, n, float64(m))
+	})
+	return nil
+}
+
+func wideBoundaries(_ bench.Gen, p *bench.Problem) error {
+	eachBlock(p, func(n int, v []float64, lo, hi int) {
+		off := math.Ldexp(float64(1-2*(n%2)), -9-n/2%12)
+		setMaximum(v, lo, hi, n, float64(float32(math.Ldexp(448, n%7-3)*(1+off))))
 	})
 	return nil
 }

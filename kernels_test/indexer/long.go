@@ -8,13 +8,13 @@ import (
 
 const longWhy = "one dimension at a time beyond every tile, to the extents that ship: "
 
-// longRagged: a chunk of 257 queries, and one query over 131,072 keys.
+// longRagged: a chunk of 257 queries, 128 heads, and one query over 131,072 keys.
 func longRagged() bench.Scenario {
 	var out []bench.Shape
 	for _, bits := range []int{8, 16} {
 		out = append(out, ragged("long", bits, 1, 257, 0))
 	}
-	out = append(out, ragged("long", 8, 1, 1, 1, 1<<17-6))
+	out = append(out, ragged("long", 8, 1, 1, 1, 1<<17-6), ragged("heads", 8, 1, 2, 9), ragged("heads", 16, 1, 2, 9))
 	last := ragged("long", 8, 1, 1, 1<<17-6, 9)
 	last.Name += "-first" // the second range begins beyond 2^16
 	out = append(out, last)
@@ -47,6 +47,12 @@ func longPaged() []bench.Scenario {
 			Shapes: []bench.Shape{many(extend("pages", 8, 64, 1, 2, 1<<17-4))},
 		},
 		{ID: "long-pages", Why: longWhy + "pages beyond 2^16", Phase: "decode", Contracts: exact, Shapes: pages},
+		{
+			ID: "long-heads", Why: longWhy + "128 heads", Phase: "decode", Contracts: exact,
+			Shapes: []bench.Shape{
+				decode("heads", 8, 8, 1, 1, 20, 9), decode("heads", 16, 8, 1, 1, 20, 9),
+			},
+		},
 		{
 			ID: "long-pool", Why: longWhy + "pages beyond 2^20", Phase: "decode", Contracts: exact,
 			Shapes: []bench.Shape{high("one", 16, 1<<20)},

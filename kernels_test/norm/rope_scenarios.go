@@ -203,6 +203,12 @@ var ropeScenarios = []bench.Scenario{
 		Change: at(func(t int) int { return 1<<20 - 3*t }),
 	},
 	{
+		ID:     "long-half",
+		Why:    "halves of a part of each head, in launches of many tokens and of all heads that ship",
+		Shapes: []bench.Shape{headsOf(257, 2, 6, 4, 4096), headsOf(5, 128, 6, 4, 4096)},
+		Change: neox,
+	},
+	{
 		ID:     "long-frequencies",
 		Why:    "128 rotated channels by given frequencies",
 		Shapes: []bench.Shape{headsOf(2, 2, 128, 128, 4096)},
