@@ -36,6 +36,16 @@ func (o Options) explainSome(ctx context.Context, s bench.Suite, j *Judged, unde
 		}
 	}
 	j.Causes = rank(j.Rows, asked)
+	if c, ok := apart(j.Rows, asked); ok {
+		at := slices.IndexFunc(j.Causes, func(r Ranked) bool { return residual(r.Cause, j.Rows[asked[0]].Case.Family) })
+		if at < 0 {
+			at = len(j.Causes)
+		}
+		j.Causes = slices.Insert(j.Causes, at, Ranked{Cause: c, Explains: len(asked), Of: len(asked)})
+		for _, i := range asked {
+			j.Rows[i].Causes = append(j.Rows[i].Causes, c)
+		}
+	}
 	if c, ok := agreed(j.Rows, asked[:min(len(asked), compared)]); ok {
 		j.Causes = slices.Insert(j.Causes, 0, Ranked{Cause: c, Explains: len(asked), Of: len(asked), score: 1})
 		for _, i := range asked {

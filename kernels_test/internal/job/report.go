@@ -123,7 +123,9 @@ func finding(r Row) report.Finding {
 	for _, c := range r.Like {
 		likely = append(likely, fmt.Sprintf("looks like the known bug %s: %s", c.Name, c.Why))
 	}
-	f.Likely = strings.Join(likely, "; ")
+	if f.Likely = strings.Join(likely, "; "); f.Likely == "" {
+		f.Likely = labelled(r.Text, "likely") // which says that nothing is
+	}
 	return f
 }
 
