@@ -14,7 +14,7 @@ func slug(layout string, args ...any) string { return fmt.Sprintf(layout, args..
 // models are sizes of the indexer: nano-v4's, one between, that of V3.2 and V4-Flash, and twice its heads.
 var models = map[string][2]int{
 	"one": {1, 1}, "long": {2, 4}, "pages": {2, 32}, "nano": {4, 32}, "mid": {8, 64}, "flash": {64, 128},
-	"heads": {128, 4},
+	"heads": {128, 32},
 }
 
 // formats of pages by the bits of a key's channel.

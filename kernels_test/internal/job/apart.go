@@ -15,10 +15,7 @@ const witnesses = 5
 // apart names the dimension of which every failing case has more than any accepted one: the kernel's own tile, grid or
 // buffer ends in between. Of several the one with the widest gap, by ratio.
 func apart(rows []Row, asked []int) (bench.Cause, bool) {
-	least, most, accepted := map[string]int{}, map[string]int{}, 0
-	for name, n := range rows[asked[0]].Case.Shape.Dims {
-		least[name] = n
-	}
+	least, most, accepted := maps.Clone(rows[asked[0]].Case.Shape.Dims), map[string]int{}, 0
 	for _, r := range rows {
 		switch dims := r.Case.Shape.Dims; r.Outcome {
 		case suite.Passed:

@@ -71,5 +71,6 @@ func TestSizesThatPart(t *testing.T) {
 func TestUnexplainedFailuresSaySo(t *testing.T) {
 	text := "\n    got      1\n    likely   no twin cures it"
 	assert.Equal(t, "no twin cures it", finding(Row{Text: text}).Likely)
-	assert.Equal(t, "tile (x): y", finding(Row{Text: text, Causes: []bench.Cause{{Class: "tile", Name: "x", Why: "y"}}}).Likely)
+	known := []bench.Cause{{Class: "tile", Name: "x", Why: "y"}}
+	assert.Equal(t, "tile (x): y", finding(Row{Text: text, Causes: known}).Likely)
 }
