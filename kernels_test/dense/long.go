@@ -76,6 +76,8 @@ func longGQA() []bench.Scenario {
 				sized("ragged-h128", 0, 0, map[string]int{"heads": 128, "kv-heads": 16, "dim": 4, "values": 4}, req{1, 5}),
 				sized("paged-d256", 4, 0, map[string]int{"heads": 2, "kv-heads": 1, "dim": 256, "values": 256}, req{2, 5}),
 				sized("ragged-d256", 0, 0, map[string]int{"heads": 2, "kv-heads": 1, "dim": 256, "values": 256}, req{2, 5}),
+				sized("page544", 544, 0, small, req{1, 600}, req{3, 1100}), // pages of vLLM's hybrid models
+				sized("paged-g16", 4, 0, map[string]int{"heads": 16, "kv-heads": 1, "dim": 4, "values": 4}, req{1, 61}, req{2, 64}),
 			},
 		},
 		{
@@ -105,6 +107,7 @@ func longMLA() []bench.Scenario {
 			Shapes: []bench.Shape{
 				sized("paged-t257", 16, 0, small, req{257, 260}), sized("paged-b33", 4, 0, small, many(33, 1, 5)...),
 				sized("paged-h128", 4, 0, map[string]int{"heads": 128, "rank": 4, "rope": 2, "nope": 4}, req{1, 5}),
+				sized("page544", 544, 0, small, req{1, 600}, req{3, 1100}),
 			},
 		},
 		{
