@@ -161,12 +161,16 @@ func TestPromptsAreColdAndOfTheWantedLength(t *testing.T) {
 func TestBudgetIsRetriedOnce(t *testing.T) {
 	for name, row := range map[string]struct {
 		enough int
+		finish string // of an answer that ran out
 		class  string
-	}{"four-times-is-enough": {1000, "exact"}, "never-enough": {1 << 30, "budget"}} {
+	}{
+		"four-times-is-enough": {1000, "length", "exact"}, "never-enough": {1 << 30, "length", "budget"},
+		"called-finished": {1000, "stop", "exact"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			e := &engine{answer: func(q request) (int, string, string, string) {
 				if q.Max < row.enough && q.Max > 4 {
-					return 200, "", "let me think", "length"
+					return 200, "", "let me think", row.finish
 				}
 				return 200, q.truth(), "", "stop"
 			}}

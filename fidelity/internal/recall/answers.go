@@ -27,7 +27,9 @@ func (a *Asker) put(ctx context.Context, q question) Observation {
 		budget *= ask.RetryFactor
 	}
 	class, first := a.send(ctx, &o, q.truth, budget)
-	if class == needle.Budget && o.Cell.Family != Cache && ctx.Err() == nil {
+	// A server may call an answer finished whose reasoning took the whole budget.
+	ranOut := class == needle.Budget || o.Wire == string(endpoint.Budget)
+	if ranOut && o.Cell.Family != Cache && ctx.Err() == nil {
 		budget = max(budget, a.Again(budget, first))
 		class, _ = a.send(ctx, &o, q.truth, budget)
 	}

@@ -19,6 +19,7 @@ type Controls struct {
 	Text     string   // what was compared, with counts and p
 	Rivals   string   // other explanations that the numbers do not exclude
 	Where    string   // slug: length, distance, everywhere; empty without a fault
+	kept     float64  // share found on the far side of the split that is a fault
 }
 
 type split struct {
@@ -37,9 +38,10 @@ type split struct {
 //     does, yet copying a code from three sentences is no matter of a model's strength. It is reported
 //     as a fault, with a wrong chat template and a model without any recall as rivals.
 //
-// A split is a fault when near recall is at least 80 %, far recall at most 60 %, and Fisher's exact
-// one-sided p is below 0.01 after Bonferroni over the splits. Without a fault, recall of at least 80 %
-// at the longer half of the lengths is "no fault found"; anything else is inconclusive.
+// A split is a fault when near recall is at least 80 %, far recall at most 60 %, and Fisher's exact one-sided p is
+// below 0.01 after Bonferroni over the splits; but where prompts of up to 2,048 tokens are found, far recall is above
+// 10 % and a smooth decline explains the losses, the run is inconclusive: sound models decline. Without a fault, recall
+// of at least 80 % at the longer half of the lengths is "no fault found"; anything else is inconclusive.
 func Control(obs []Observation, lengths []int) (Controls, error) {
 	measured := 0
 	for _, o := range obs {
@@ -54,8 +56,15 @@ func Control(obs []Observation, lengths []int) (Controls, error) {
 	if err != nil {
 		return Controls{}, err
 	}
-	if found {
+	if found && best.kept < keptLeast {
 		return best, nil
+	}
+	if found {
+		text, smooth, err := smoothDecline(obs)
+		if err != nil || !smooth {
+			return best, err
+		}
+		return Controls{Standing: Inconclusive, Text: best.Text + "; " + text}, nil
 	}
 	if c, ok, err := floor(obs, lengths); err != nil || ok {
 		return c, err
@@ -118,7 +127,7 @@ func worstSplit(obs []Observation, splits []split) (Controls, bool, error) {
 		}
 		bestP = p
 		best = Controls{
-			Standing: Regressed, Where: s.where,
+			Standing: Regressed, Where: s.where, kept: float64(c) / float64(m),
 			Text: fmt.Sprintf("recall lost %s: %d of %d found, against %d of %d %s, p %s", s.far, c, m, a, n, s.near,
 				pvalue(p)),
 			Rivals: "a model too weak for this length, unless it is known to do better",
