@@ -4,11 +4,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/assay-suite/assay/internal/cuda/manifest"
 	kernels "github.com/assay-suite/assay/kernels_test"
 )
 
@@ -35,9 +35,17 @@ func TestExamplesOnTheCPU(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no g++ on the PATH: the example kernels were not judged on the CPU")
 	}
+	operators := map[string][]string{}
 	for _, path := range examples(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".manifest"), func(t *testing.T) {
-			kernels.Test(t, kernels.Worker(t.Context(), line("command", "-emulate", compiler, path)))
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		m, err := manifest.Parse(path, string(text))
+		require.NoError(t, err)
+		operators[m.Operator] = append(operators[m.Operator], path)
+	}
+	for operator, paths := range operators {
+		t.Run(operator, func(t *testing.T) {
+			kernels.Test(t, kernels.Worker(t.Context(), line("command", append([]string{"-emulate", compiler}, paths...)...)))
 		})
 	}
 }
