@@ -84,6 +84,7 @@ func Diagnose(s evidence.Set) Report {
 			out.Findings = append(out.Findings, f.Finding)
 		}
 	}
+	doubtful(r, out.Findings)
 	slices.SortStableFunc(out.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
 	out.Verdict = verdict(r, out)
 	return out
@@ -197,10 +198,13 @@ func (c channel) finding(j judged, sym answer, rivals []string) Finding {
 		}
 	}
 	add(sym.line)
+	doubted := false
 	for i, a := range j.answers {
 		switch a.state {
 		case yes:
 			add(a.line)
+			doubted = doubted || a.doubt != ""
+			add(a.doubt)
 			f.Confidence.Runs = max(f.Confidence.Runs, a.runs)
 			f.Confidence.Arms = max(f.Confidence.Arms, a.arms)
 			if a.p < 1 {
@@ -212,7 +216,7 @@ func (c channel) finding(j judged, sym answer, rivals []string) Finding {
 			add("against it: " + a.line)
 		}
 	}
-	if len(rivals) > 0 || !j.holds() || f.Confidence.P > alpha {
+	if len(rivals) > 0 || !j.holds() || f.Confidence.P > alpha || doubted || !j.proven {
 		f.Confidence.Grade = Likely
 	}
 	return f

@@ -37,6 +37,9 @@ func (u rule) markdown(b *strings.Builder, c channel) {
 	if len(u.beside) > 0 {
 		fmt.Fprintf(b, "\nNot told from: %s.\n", strings.Join(u.beside, ", "))
 	}
+	if !u.proven && !u.note {
+		b.WriteString("\nNever firm.\n")
+	}
 	switch {
 	case u.drowns:
 		b.WriteString("\nBeside it nothing is concluded but from counts of tokens.\n")

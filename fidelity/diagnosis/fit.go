@@ -85,6 +85,14 @@ func (r *reading) fits(model string) answer {
 	if next, ok := r.fault(model); !ok || h.log-next.log >= apart {
 		a.state = yes
 	}
+	unknown := r.unknown
+	if timely(model) {
+		unknown = r.unknownAll
+	}
+	if h.log-unknown < apart {
+		a.doubt = fmt.Sprintf("%s less likely than a share of its own for each arm: a mechanism that has no model may be "+
+			"behind it", ratio(unknown-h.log))
+	}
 	a.p = math.Exp(-math.Max(0, h.log-r.sound().log))
 	return a
 }

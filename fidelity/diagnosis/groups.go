@@ -26,6 +26,10 @@ type reading struct {
 	spots, wrongSpots int          // lone answers, and those of them that are wrong
 	nearSpots         int          // of these near misses
 	alones            []spot
+
+	// How likely the lone answers are where each arm has a share of wrong answers of its own, whatever the reason: of
+	// those with a known place, and of all.
+	unknown, unknownAll float64
 }
 
 // shortest is what counts as a short prompt where the sweep has no edge.
@@ -35,7 +39,9 @@ func read(s evidence.Set) *reading {
 	r := &reading{Set: s}
 	lone := spots(s.Answers)
 	r.alones = lone
-	r.models, r.spots = hypotheses(lone, cues(s.Answers)), len(lone)
+	c := cues(s.Answers)
+	r.models, r.spots = hypotheses(lone, c), len(lone)
+	r.unknown, r.unknownAll = anyhow(lone, true)+c.free(), anyhow(lone, false)+c.free()
 	for _, x := range lone {
 		if x.wrong {
 			r.wrongSpots++

@@ -14,6 +14,8 @@ var (
 	spared = prior{{0.85, 0.5, 30}, {0.15, 2, 8}}
 	hit    = prior{{0.7, 40, 1}, {0.3, 6, 1}}
 	partly = prior{{1, 1.5, 2}}
+	// anyShare knows nothing of an arm but that most are right, or wrong, as a whole.
+	anyShare = prior{{1, 0.5, 0.5}}
 	// Of what a selection leaves out all is lost, but for what chance takes along.
 	missed = prior{{0.5, 40, 1}, {0.5, 1.5, 2}}
 )

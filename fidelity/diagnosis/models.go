@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -87,6 +88,27 @@ func hypotheses(all []spot, cues cued) []hypothesis {
 		return 0
 	})
 	return out
+}
+
+// anyhow is an unknown mechanism: every arm has a share of wrong answers of its own.
+func anyhow(all []spot, placed bool) float64 {
+	by := map[string]*sum{}
+	var every sum
+	for _, x := range all {
+		if placed && !x.placed {
+			continue
+		}
+		if by[x.arm] == nil {
+			by[x.arm] = &sum{}
+		}
+		by[x.arm].add(x)
+		every.add(x)
+	}
+	ll := anyMix.log(every.sorts)
+	for _, arm := range slices.Sorted(maps.Keys(by)) {
+		ll += anyShare.log(by[arm].wrong, by[arm].right)
+	}
+	return ll
 }
 
 // even is a server that misses the same share of everything.

@@ -57,6 +57,14 @@ func chunks(all []spot, longest float64) []hypothesis {
 					})
 				}
 			}
+			for _, odd := range []float64{0, 1} {
+				every := func(x spot) bool {
+					return x.tokens > c && math.Mod(math.Floor((x.before+frame)/c), 2) == odd
+				}
+				one.add(split(all, every, hit, lostMix), func() string {
+					return fmt.Sprintf("every second chunk of %.0f tokens is lost", c)
+				})
+			}
 			last := func(x spot) bool {
 				return x.tokens > c && x.before+frame < math.Floor((x.tokens-1)/c)*c-16
 			}

@@ -47,7 +47,7 @@ engine.json. These are executed ` +
 	`yes, stays as a rival.
 4. Where no class holds, those with nothing against them are "ambiguous: A or B", likeliest first; more than three ` +
 	`rivals are "not narrowed
-   down". Where something is against each, those with least stay.
+   down", in one line. Where something is against each, those with least stay.
 5. What a class brings along by itself (a reused prefix that is unseen makes chats forget) is left out beside it; ` +
 	`what is proven by counts
    of tokens or by content is not, so that two faults are both named.
@@ -58,9 +58,14 @@ engine.json. These are executed ` +
    1.1 % of cases) by the binomial law.
 7. A class is what is seen from outside. No component of an engine is named: one flag is, whose flip confirms or clears.
 
-Grades: *firm* is such odds or such a contrast, or a count of tokens, with no rival left; *likely* has rivals or an ` +
-	`unsettled statement;
-*weak* fits no class in full. Probes without a measured answer are listed as unmeasured, and a run without short and ` +
+Grades: *firm* is such odds or such a contrast, or a count of tokens, with no rival left and nothing unexplained: the ` +
+	`rule was right on every kind
+that it stood alone on, two or more of the two engines; its model is 1,000 times likelier than an unknown mechanism, ` +
+	`which gives each arm a
+share of wrong answers of its own; no other class stands beside it but from counts; and no short facts asked alone ` +
+	`fail that the class spares
+(95 % lower bound above 2 %). *Likely* lacks some of that, or has rivals or an unsettled statement; *weak* fits no ` +
+	`class in full. Probes without a measured answer are listed as unmeasured, and a run without short and ` +
 	`long answers is
 unmeasured as a whole. Wrong answers that are no sound server's and fit no class are "unexplained losses".
 

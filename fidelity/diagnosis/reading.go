@@ -48,6 +48,12 @@ func (g *group) add(a evidence.Arm) {
 	g.shows = append(g.shows, a.Shows...)
 }
 
+// join adds another group's runs.
+func (g group) join(o group) group {
+	g.runs, g.right, g.arms = g.runs+o.runs, g.right+o.right, g.arms+o.arms
+	return g
+}
+
 func (g group) wrong() int { return g.runs - g.right }
 
 // share is the part of the wrong answers in the classes; 0 without a wrong answer.
@@ -121,6 +127,7 @@ type answer struct {
 	runs  int
 	arms  int
 	p     float64
+	doubt string // why it may be so and another mechanism behind it; empty: none is known
 }
 
 func (a answer) not() answer {

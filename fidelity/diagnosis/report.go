@@ -20,8 +20,9 @@ const (
 // Grade says how much a finding can carry.
 type Grade string
 
-// The grades. Firm is a contrast that chance gives in one run of 10,000 at most, or a count of tokens, with no rival
-// left; likely is the same with rivals left; weak is less than that: worth another run and no more.
+// The grades. Firm is a contrast that chance gives in one run of 10,000 at most, or a count of tokens, by a rule that
+// was right on every kind that it stood alone on, with no rival and nothing unexplained left; likely is the same with
+// some of that left; weak is less than that: worth another run and no more.
 const (
 	Firm   Grade = "firm"
 	Likely Grade = "likely"
@@ -101,6 +102,9 @@ func (r Report) Ranked() []string {
 	return out
 }
 
+// Narrow tells whether the classes that are left are few: the first and up to three rivals.
+func (r Report) Narrow() bool { return len(r.Ranked()) <= 4 }
+
 // Line is the verdict in one line.
 func (r Report) Line() string {
 	switch r.Verdict {
@@ -118,8 +122,6 @@ func (r Report) Line() string {
 		case f.Note:
 		case len(f.Rivals) == 0:
 			parts = append(parts, f.Class)
-		case len(f.Rivals) > 3:
-			parts = append(parts, fmt.Sprintf("not narrowed down: %s or %d others", f.Class, len(f.Rivals)))
 		default:
 			parts = append(parts, strings.Join(append([]string{f.Class}, f.Rivals...), " or "))
 		}
@@ -132,6 +134,9 @@ func (r Report) Line() string {
 		}
 	}
 	line := strings.Join(parts, " and ")
+	if ranked := r.Ranked(); r.Verdict == Ambiguous && !r.Narrow() {
+		line = fmt.Sprintf("not narrowed down: %s or %d others", ranked[0], len(ranked)-1)
+	}
 	if r.Verdict == Ambiguous {
 		line = "ambiguous: " + line
 	}

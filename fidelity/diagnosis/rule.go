@@ -23,6 +23,9 @@ type rule struct {
 	// beside are the rivals of a certain rule that its clauses cannot tell from it.
 	beside []string
 	note   bool
+	// proven: its class stood alone on two kinds or more of the two engines, and on none wrongly. Only such a rule can be
+	// firm.
+	proven bool
 	model  string // whose likelihood ranks it; empty: its class's
 	// alone: it can stand beside another class of its channel that holds. Else only the first that holds is named.
 	alone bool

@@ -15,6 +15,7 @@ type spot struct {
 	placed                  bool // where the fact stands is known
 	exact                   bool // where it stands is known to some tokens
 	verbatim                bool // asked for in the words of its own sentence
+	arm                     string
 }
 
 // alone tells whether an arm asks for one fact, once, whole, cold and with nothing beside it, in the words that most
@@ -61,7 +62,7 @@ func spots(answers []evidence.Answer) []spot {
 		s := spot{
 			tokens: float64(a.Tokens), before: float64(a.Before), fromEnd: float64(a.FromEnd), order: a.Order,
 			sort: sortOf(a.Class), wrong: !a.Right, placed: true,
-			verbatim: a.Probe == evidence.Cue, exact: a.Probe == evidence.Shift || a.Tokens <= 640,
+			arm: a.Probe + "/" + a.Arm, verbatim: a.Probe == evidence.Cue, exact: a.Probe == evidence.Shift || a.Tokens <= 640,
 		}
 		if a.Before == 0 && a.FromEnd == 0 {
 			s.fromEnd = s.tokens
@@ -198,6 +199,13 @@ func (r *reading) lone() group {
 func (r *reading) loneLong() group {
 	return r.pool("facts of long prompts asked alone, cold",
 		func(x spot) bool { return x.tokens >= 2000 && x.tokens <= 12000 })
+}
+
+// exacting pools answers of many tokens each of which must be right, in short prompts.
+func (r *reading) exacting() group {
+	return r.all("answers of many tokens", evidence.Cue, func(a evidence.Arm) bool {
+		return a.Name == "short-uuid" || a.Name == "short-path" || a.Name == "short-phrase"
+	}).join(r.arms("", evidence.FirstToken, "late"))
 }
 
 func (r *reading) pool(what string, keep func(x spot) bool) group {

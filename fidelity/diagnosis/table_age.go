@@ -34,6 +34,20 @@ func evictChannel() channel {
 				VLLM:     "without --kv-offloading-size and --kv-transfer-config",
 				LlamaCpp: "--cache-ram 0",
 			},
+			beside: []string{"poisoned-prefix"},
+		}, {
+			class: "poisoned-prefix", says: "an evicted prefix is still known, and its pages are another's", when: []clause{
+				{"wrong on return", back},
+				{"the pages were given to others", func(*reading) answer {
+					return answer{line: "whose pages are read cannot be seen from outside", p: 1}
+				}},
+			},
+			splitter: "without a lower tier of the cache: still wrong",
+			next: Flag{
+				SGLang:   "--disable-radix-cache",
+				VLLM:     "--no-enable-prefix-caching",
+				LlamaCpp: "cache_prompt false in the request",
+			},
 		}},
 	}
 }
@@ -95,7 +109,8 @@ func ageChannel() channel {
 			evidence.Soak, evidence.Sanity,
 		}, symptom: drift,
 		rules: []rule{{
-			class: "drift", says: "the more is served, the more is wrong", when: []clause{
+			class: "drift", proven: true,
+			says: "the more is served, the more is wrong", when: []clause{
 				{"right at first, wrong late, alone", drift},
 			},
 			splitter: "a restart: right again",

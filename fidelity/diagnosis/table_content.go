@@ -53,6 +53,10 @@ func contentChannel() channel {
 	doubled := func(r *reading) answer {
 		wrong := r.answered(isWrong)
 		n := counts(wrong, func(a evidence.Answer) bool { return a.Stutter })
+		if placed := r.misplaced(); placed.state == yes { // some prompts only
+			placed.state = no
+			return placed
+		}
 		return is(n >= 20 && 3*n >= len(wrong), "%d of %d wrong answers are right but for tokens that come twice", n,
 			len(wrong))
 	}
@@ -68,11 +72,33 @@ func contentChannel() channel {
 		if found != "" && (err != nil || low > 0.05) {
 			return answer{line: found + "; as are the answers", p: 1}
 		}
+		// Where tokens are wrong, what is said of them may be right.
+		g := r.exacting().join(r.arms("", evidence.Parity, "whole"))
+		if g.runs >= 8 && g.rate() < 0.5 {
+			return answer{line: found + "; " + g.String(), p: 1}
+		}
 		return is(found != "", "%s", found)
+	}
+	// broken off: answers that nothing runs beside end within what was asked for, and say that they are finished.
+	short := func(r *reading) answer {
+		lone := r.answered(func(a evidence.Answer) bool {
+			return !a.Right && (askedAlone(a) && a.Tokens >= trivial || a.Probe == evidence.Sampling ||
+				a.Arm == "one-word")
+		})
+		n := counts(lone, func(a evidence.Answer) bool { return a.Early && !a.Tag })
+		return is(n >= 8 && 2*n >= len(lone), "%d of %d wrong answers of requests alone break off within what was asked for",
+			n, len(lone))
+	}
+	// Texts of all scripts are wrong and plain ones of the same length right.
+	scripts := func(r *reading) answer {
+		text := r.arms("copies of a text in several scripts", evidence.Parity, "whole")
+		plain := r.exacting()
+		return is(text.runs >= 4 && text.right == 0 && plain.runs >= 12 && plain.rate() >= 0.9 && r.lone().rate() >= 0.95,
+			"%s; %s", text.with(), plain.String())
 	}
 	return channel{
 		name: "content", says: "answers prove it by what they hold", reads: []string{evidence.Logprobs},
-		symptom: anyOf(unstopped, doubled, filed, logs),
+		symptom: anyOf(unstopped, doubled, filed, short, scripts, logs),
 		rules: []rule{
 			{
 				class: "stop-ignored", says: "the token that ends an answer is not known: answers go on with tags and turns that " +
@@ -99,6 +125,30 @@ func contentChannel() channel {
 				covers: everythingBut("content"), drowns: true,
 			},
 			{
+				class: "cut-answer", says: "some answers end early and say that they are finished, also of requests that run alone",
+				certain: true, alone: true, when: []clause{{"wrong answers break off within what was asked for", short}},
+				splitter: "completion_tokens against the tokens of the text: the whole answer was made",
+				next: Flag{
+					SGLang:   "--stream-interval 1, and one tokenizer worker",
+					VLLM:     "another front end (--api-server-count 1)",
+					LlamaCpp: "ask the server directly, without a proxy",
+				},
+				covers: everythingBut("content"), drowns: true,
+			},
+			{
+				class: "unicode-lost",
+				says: "characters beyond plain letters and digits are lost or changed, in whole answers as " +
+					"well as in streams", certain: true, alone: true,
+				when:     []clause{{"a text in several scripts cannot be copied, and plain texts can", scripts}},
+				splitter: "the ids of such a text by the tokenizer's route, and back",
+				next: Flag{
+					SGLang:   "another --tokenizer-mode",
+					VLLM:     "another --tokenizer-mode",
+					LlamaCpp: "a newly converted model: no flag of its own",
+				},
+				covers: []string{"tools", "stream", "far", "decode"},
+			},
+			{
 				class: "filed-as-reasoning", says: "some answers are filed as reasoning, of requests that are like others",
 				certain: true, alone: true,
 				when:     []clause{{"some lone answers are empty and their text is in the reasoning", filed}},
@@ -111,7 +161,8 @@ func contentChannel() channel {
 				covers: everythingBut("content"),
 			},
 			{
-				class: "log-probabilities", says: "the log-probabilities cannot be those of the answer's tokens", certain: true,
+				class: "log-probabilities", proven: true,
+				says: "the log-probabilities cannot be those of the answer's tokens", certain: true,
 				alone: true, when: []clause{{"log-probabilities contradict themselves or the answer", logs}},
 				splitter: "top_logprobs of one greedy answer, streamed and whole",
 				next: Flag{
@@ -130,7 +181,8 @@ func shareChannel() channel {
 		name: "share", says: "every n-th request fails, whatever it asks", reads: []string{evidence.Length, evidence.Alone},
 		symptom: func(r *reading) answer { return r.misplaced("request-share") },
 		rules: []rule{{
-			class: "request-share", says: "every n-th request fails, whatever it asks: one of several slots, ranks or " +
+			class: "request-share", proven: true,
+			says: "every n-th request fails, whatever it asks: one of several slots, ranks or " +
 				"replicas, or a counter",
 			when:     []clause{fits("request-share", "the requests that fail are every n-th")},
 			splitter: "one replica, and one slot, asked directly",

@@ -87,7 +87,8 @@ func farChannel() channel {
 				},
 			},
 			{
-				class: "middle-cut", says: "the middle of long prompts is cut out without an error", certain: true,
+				class: "middle-cut", proven: true,
+				says: "the middle of long prompts is cut out without an error", certain: true,
 				reads: []string{evidence.Accounting},
 				when: []clause{
 					{"prompt_tokens stays at the longest that passes whole", func(r *reading) answer {
@@ -137,7 +138,8 @@ func farChannel() channel {
 				next:     Flag{SGLang: "--max-running-requests 1", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "phase", says: "prompts of one residue of the length fail", reads: []string{evidence.Shift},
+				class: "phase", proven: true,
+				says: "prompts of one residue of the length fail", reads: []string{evidence.Shift},
 				when:     []clause{fits("phase", "lengths of one residue fail, others do not")},
 				splitter: "the same prompts with thinking on, or with another page size: the residue moves or goes",
 				next:     Flag{SGLang: "--page-size 1", VLLM: "another --block-size", LlamaCpp: "-ub 256 instead of 512"},
@@ -153,7 +155,8 @@ func farChannel() channel {
 				next:     Flag{SGLang: "raise --context-length", VLLM: "raise --max-model-len", LlamaCpp: "raise -c"},
 			},
 			{
-				class: "chunk-seam", says: "which text is lost follows the boundaries of prefill chunks", reads: []string{
+				class: "chunk-seam", proven: true,
+				says: "which text is lost follows the boundaries of prefill chunks", reads: []string{
 					evidence.Shift, evidence.Warm, evidence.Distance,
 				},
 				when: []clause{
@@ -245,7 +248,8 @@ func farChannel() channel {
 				},
 			},
 			{
-				class: "tail-only", says: "nothing is seen but the last tokens", reads: []string{evidence.Depth, evidence.Distance},
+				class: "tail-only", proven: true,
+				says: "nothing is seen but the last tokens", reads: []string{evidence.Depth, evidence.Distance},
 				when: []clause{
 					fits("tail-only", "what stands farther from the end than some tokens is lost, an edge and no slope"), whole,
 				},
@@ -258,7 +262,8 @@ func farChannel() channel {
 				},
 			},
 			{
-				class: "middle-cut", says: "a band of long prompts is lost, and prompt_tokens counts it", reads: []string{
+				class: "middle-cut", proven: true,
+				says: "a band of long prompts is lost, and prompt_tokens counts it", reads: []string{
 					evidence.Depth,
 				},
 				when: []clause{

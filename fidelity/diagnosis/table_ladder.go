@@ -222,7 +222,8 @@ func ladderChannel() channel {
 				next:     Flag{SGLang: "--max-running-requests 1", VLLM: "--max-num-seqs 1", LlamaCpp: "-np 1"},
 			},
 			{
-				class: "cross-talk", says: "answers hold the codes of other requests in flight", certain: true, when: []clause{
+				class: "cross-talk", proven: true,
+				says: "answers hold the codes of other requests in flight", certain: true, when: []clause{
 					{"codes of requests in flight turn up", foreign},
 				},
 				splitter: "first characters of their own: clean there means the prefix cache, else batching or a gateway",

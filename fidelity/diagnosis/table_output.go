@@ -25,7 +25,8 @@ func alwaysChannel() channel {
 		name: "always", says: "short questions are wrong, cold and alone", reads: []string{evidence.Sanity}, symptom: broken,
 		rules: []rule{
 			{
-				class: "dead-logits", says: "the output does not depend on the input", reads: []string{
+				class: "dead-logits", proven: true,
+				says: "the output does not depend on the input", reads: []string{
 					evidence.Logprobs, evidence.Length,
 				},
 				when: []clause{
@@ -114,7 +115,8 @@ func streamChannel() channel {
 	return channel{
 		name: "stream", says: "streamed text is not the whole answer's", reads: []string{evidence.Parity}, symptom: differ,
 		rules: []rule{{
-			class: "stream-layer", says: "deltas are lost or characters are split in the stream; the whole answer is right",
+			class: "stream-layer", proven: true,
+			says:    "deltas are lost or characters are split in the stream; the whole answer is right",
 			certain: true,
 			when: []clause{
 				{"streamed copies are wrong and whole ones right, or all streams differ from the whole answers", differ},
@@ -190,7 +192,11 @@ func samplingChannel() channel {
 							if a := greedy(r); a.state == yes {
 								return a
 							}
-							return penalty(r)
+							a := penalty(r)
+							if a.state != yes && ignored(r).state == yes { // greedy whatever is sent: left out or not cannot be told
+								a.state = unknown
+							}
+							return a
 						},
 					},
 				},
@@ -202,9 +208,8 @@ func samplingChannel() channel {
 				},
 			},
 			{
-				class: "speculation", says: "temperature is ignored", certain: true, alone: true, when: []clause{
-					{"all texts at temperature 1 are one", ignored},
-				},
+				class: "speculation", says: "temperature is ignored", certain: true, beside: []string{"hidden-sampling"},
+				when:     []clause{{"all texts at temperature 1 are one", ignored}},
 				splitter: "speculative decoding off: the texts differ",
 				next: Flag{
 					SGLang:   "without --speculative-algorithm",
@@ -216,12 +221,50 @@ func samplingChannel() channel {
 	}
 }
 
+// oneWord pools answers of one word.
+func (r *reading) oneWord() group {
+	g := r.arms("answers of one word", evidence.FirstToken, "one-word")
+	r.take(&g, evidence.Sanity, "q0", "q2", "q4")
+	return g
+}
+
 // decodeChannel is first tokens that are right and later ones that are not.
 func decodeChannel() channel {
 	late := func(r *reading) answer {
-		one := r.arms("answers of one word", evidence.FirstToken, "one-word")
-		r.take(&one, evidence.Sanity, "q0", "q2", "q4")
-		return worse(one, r.arms("a code behind many words", evidence.FirstToken, "late"))
+		one := r.oneWord()
+		if a := worse(one, r.arms("a code behind many words", evidence.FirstToken, "late")); a.state == yes {
+			return a
+		}
+		few := r.lone()
+		if few.runs < 16 {
+			return answer{line: few.String(), p: 1}
+		}
+		one.into(&few)
+		few.what = "answers of a few tokens"
+		return worse(few, r.exacting())
+	}
+	// second asks whether the first token is right whatever becomes of facts, which are some tokens long.
+	second := func(r *reading) bool {
+		one := r.oneWord()
+		return one.runs >= 8 && one.right == one.runs
+	}
+	// spared asks whether short facts are right, so that what comes late is all that is wrong.
+	spared := func(r *reading) answer {
+		g := r.lone()
+		a := is(true, "%s; %s", r.oneWord(), g)
+		if g.runs >= 16 && g.rate() < 0.97 && !second(r) {
+			a.state = unknown
+		}
+		return a
+	}
+	hurt := func(r *reading) answer {
+		a := spared(r)
+		if a.state == yes {
+			a.state = unknown
+		} else {
+			a.state = yes
+		}
+		return a
 	}
 	rescored := func(r *reading) answer {
 		if found := r.Words[evidence.Logprobs+"/finding"]; found != "" {
@@ -231,6 +274,9 @@ func decodeChannel() channel {
 			"decoded tokens scored again as a prompt differ by up to %.3g nats")
 	}
 	either := func(r *reading) answer {
+		if g := r.lone(); g.runs >= 16 && g.rate() < 0.6 {
+			return is(false, "%s: no matter of later tokens", g.String())
+		}
 		if a := rescored(r); a.state == yes {
 			return a
 		}
@@ -255,6 +301,7 @@ func decodeChannel() channel {
 					n, _ := r.Number(evidence.LongAnswer, "foreign-script")
 					return is(n < 2, "%.0f long lists with another script", n)
 				}},
+				{"short facts asked alone are right, or wrong where one word is right", spared},
 			},
 			splitter: "answers of one word are right here, lost where far text is",
 			next: Flag{
@@ -263,6 +310,18 @@ func decodeChannel() channel {
 				LlamaCpp: "-fa off",
 			},
 			covers: []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns", "far"},
+		}, {
+			class: "speculation", says: "tokens are wrong at a rate, in short answers and more in longer ones", when: []clause{
+				{"one word is right, a code behind many words wrong; or re-scoring disagrees", either},
+				{"of short facts asked alone some are wrong as well", hurt},
+			},
+			splitter: "speculative decoding off",
+			next: Flag{
+				SGLang:   "without --speculative-algorithm",
+				VLLM:     "without --speculative-config",
+				LlamaCpp: "without -md",
+			},
+			covers: []string{"tools", "ladder", "ladder-shared", "long", "aborts", "sampling", "age", "turns"},
 		}},
 	}
 }
@@ -286,25 +345,23 @@ func toolsChannel() channel {
 			w.share("near-miss") >= 0.8 && (plain.runs >= 2 && plain.rate() >= 0.75 || calls >= 8 && broken >= 0.9*calls),
 			"%s; %s; %s; arguments of %.0f calls do not fit the schema", w.with(), plain.String(), text.String(), broken)
 	}
-	parser := func(r *reading) answer {
-		if a := damaged(r); a.state == yes {
-			return a
-		}
-		if a := worse(whole(r), stream(r)); a.state == yes {
-			return a
-		}
+	streamed := func(r *reading) answer {
 		if w := whole(r); w.runs >= 4 && w.rate() >= 0.9 {
 			if a := r.beyondOwn(stream(r), "near-miss"); a.state == yes {
 				a.line = w.String() + "; " + a.line
 				return a
 			}
 		}
-		cut := r.arms("calls cut by the cap", evidence.Tools, "cut")
-		if cut.runs >= 4 && cut.right == 0 {
-			return is(true, "%s: none says that it was cut", cut.with())
-		}
 		return worse(whole(r), stream(r))
 	}
+	held := func(r *reading) answer {
+		if a := damaged(r); a.state == yes {
+			return a
+		}
+		cut := r.arms("calls cut by the cap", evidence.Tools, "cut")
+		return is(cut.runs >= 4 && cut.right == 0, "%s: none says that it was cut", cut.with())
+	}
+	parser := anyOf(held, streamed)
 	lost := func(r *reading) answer {
 		v, ok := r.Number(evidence.Tools, "rate")
 		g := r.arms("calls asked for", evidence.Tools, "copy-whole", "copy-stream", "parallel")
@@ -333,13 +390,34 @@ func toolsChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "tool-parser", says: "streamed calls lose characters, or a cut call says that it is finished", alone: true,
-				when:     []clause{{"streamed calls are wrong and whole ones right; or a cut call is not told", parser}},
+				class: "tool-parser", proven: true,
+				says: "what calls hold is damaged, or a cut call says that it is finished", alone: true,
+				when:     []clause{{"calls come, and whole ones are wrong as streamed ones are; or a cut call is not told", held}},
+				splitter: "the same text as an answer: right",
+				next: Flag{
+					SGLang:   "another --tool-call-parser",
+					VLLM:     "another --tool-call-parser",
+					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+			},
+			{
+				class: "tool-parser", says: "streamed calls lose characters",
+				when:     []clause{{"streamed calls are wrong and whole ones right", streamed}},
 				splitter: "the same calls without a stream: right",
 				next: Flag{
 					SGLang:   "another --tool-call-parser, and no stream",
 					VLLM:     "another --tool-call-parser, and no stream",
 					LlamaCpp: "--jinja with the model's own --chat-template-file",
+				},
+			},
+			{
+				class: "stream-layer", says: "streams of calls lose their end",
+				when:     []clause{{"streamed calls are wrong and whole ones right", streamed}},
+				splitter: "the same calls without a stream: right; and streamed text, piece by piece",
+				next: Flag{
+					SGLang:   "--stream-interval 1",
+					VLLM:     "stream_options.include_usage off, then another front end",
+					LlamaCpp: "ask the server directly, without a proxy",
 				},
 			},
 			{

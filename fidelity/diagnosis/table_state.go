@@ -170,7 +170,8 @@ func warmChannel() channel {
 		},
 		rules: []rule{
 			{
-				class: "replay", says: "an earlier answer, or the prompt itself, comes back on a reused prefix",
+				class: "replay", proven: true,
+				says:     "an earlier answer, or the prompt itself, comes back on a reused prefix",
 				when:     []clause{replays},
 				splitter: "two questions by turns behind one prefix: the answers belong to the other question",
 				next: Flag{
@@ -229,7 +230,8 @@ func warmChannel() channel {
 				covers: []string{"fork", "turns", "ladder"},
 			},
 			{
-				class: "warm-junk", says: "every reused prompt gives junk, template tokens or nothing", when: []clause{
+				class: "warm-junk", proven: true,
+				says: "every reused prompt gives junk, template tokens or nothing", when: []clause{
 					junky("the wrong answers are junk or empty", true), {
 						"every reused prefix is bad, or every long one", func(r *reading) answer {
 							if a := longOnly(r); a.state == yes {
@@ -248,7 +250,8 @@ func warmChannel() channel {
 				covers: []string{"fork", "turns"},
 			},
 			{
-				class: "warm-forgets", says: "the reused part of a prompt is not seen", when: []clause{
+				class: "warm-forgets", proven: true,
+				says: "the reused part of a prompt is not seen", when: []clause{
 					junky("the wrong answers are readable", false),
 					{
 						"every reused prefix is bad, or every long one", func(r *reading) answer {
@@ -286,7 +289,8 @@ func forkChannel() channel {
 		name: "fork", says: "what the cache holds for one owner answers for another", reads: []string{evidence.Fork},
 		symptom: pictures,
 		rules: []rule{{
-			class: "key-collision", says: "the same text with another picture, adapter or salt is answered from the first " +
+			class: "key-collision", proven: true,
+			says: "the same text with another picture, adapter or salt is answered from the first " +
 				"one's cache", certain: true,
 			when:     []clause{{"a second picture behind one text is described as the first", pictures}},
 			splitter: "the two pictures in the other order: again the first is described",

@@ -90,7 +90,8 @@ func templateChannel() channel {
 		symptom: anyOf(history, message, thoughts, bos, byDesign, noTools),
 		rules: []rule{
 			{
-				class: "message-dropped", says: "the template leaves earlier turns of a chat out", certain: true,
+				class: "message-dropped", proven: true,
+				says: "the template leaves earlier turns of a chat out", certain: true,
 				reads: []string{evidence.Flat},
 				when: []clause{
 					{"the first message costs no tokens, or a long chat fewer than its texts in one message", history},
@@ -104,7 +105,8 @@ func templateChannel() channel {
 				covers: []string{"message", "turns", "long"}, alone: true,
 			},
 			{
-				class: "message-dropped", says: "the template leaves a message or the tools out", certain: true, alone: true,
+				class: "message-dropped", proven: true,
+				says: "the template leaves a message or the tools out", certain: true, alone: true,
 				when: []clause{
 					{
 						"the text of a system, developer or tool message costs no tokens", message,
@@ -119,7 +121,7 @@ func templateChannel() channel {
 				covers: []string{"message"},
 			},
 			{
-				class:   "reasoning-lost",
+				class: "reasoning-lost", proven: true,
 				says:    "thoughts of earlier turns are not in the prompt, and tags or another name of them are",
 				certain: true, alone: true, when: []clause{
 					{"earlier thoughts leave an empty tag, or count under one name only", thoughts},
@@ -160,7 +162,8 @@ func templateChannel() channel {
 				covers: []string{"tools"},
 			},
 			{
-				class: "bos", says: "the chat route begins with one token too many or too few", certain: true, alone: true,
+				class: "bos", proven: true,
+				says: "the chat route begins with one token too many or too few", certain: true, alone: true,
 				when: []clause{
 					{"chat counts one token more or less than the tokenizer, raw text none", bos},
 				},

@@ -144,6 +144,9 @@ func verdictText(r diagnosis.Report) string {
 	case diagnosis.Fault:
 		return "fault: " + strings.Join(classes, " and ")
 	case diagnosis.Ambiguous:
+		if all := r.Ranked(); !r.Narrow() {
+			return fmt.Sprintf("fault, not narrowed down: %s or %d others", all[0], len(all)-1)
+		}
 		if len(r.Findings) > 0 && len(classes) == 1 {
 			classes = append(classes, r.Findings[0].Rivals...)
 		}
