@@ -65,8 +65,8 @@ judge that had 64 % first by the old reading, both halves together, has 63 % by 
 
 Sound servers whose recall declines with length end in code 3, as they should, and are counted apart.
 
-| half | bugs, runs | detected (code 1) | right first | among first two | firm | firm and wrong | sound, runs | code 0 ` +
-	`| code 1 | declining, runs | code 0 | code 1 |
+| half | bugs, runs | detected (code 1) | right first | among first two | firm | firm and wrong | sound, runs ` +
+	`| code 0 | code 1 | declining, runs | code 0 | code 1 |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 `
 

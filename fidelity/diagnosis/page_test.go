@@ -58,8 +58,8 @@ engine.json. These are executed ` +
    1.1 % of cases) by the binomial law.
 7. A class is what is seen from outside. No component of an engine is named: one flag is, whose flip confirms or clears.
 
-Grades: *firm* is such odds or such a contrast, or a count of tokens, with no rival left and nothing unexplained: the ` +
-	`rule was right on every kind
+Grades: *firm* is such odds or such a contrast, or a count of tokens, with no rival left and nothing unexplained: ` +
+	`the rule was right on every kind
 that it stood alone on, two or more of the two engines; its model is 1,000 times likelier than an unknown mechanism, ` +
 	`which gives each arm a
 share of wrong answers of its own; no other class stands beside it but from counts; and no short facts asked alone ` +
