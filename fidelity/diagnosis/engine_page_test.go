@@ -63,6 +63,10 @@ counted as right beyond that was taken back, such as four classes for any mix-up
 something else than the bug does (a question cut off as "head-cut"), the class that is true stands in their place. The
 judge that had 64 % first by the old reading, both halves together, has 63 % by this one.
 
+With each kind left out of what proves a rule, 54 of the 144 detected runs are firm (38 %), and none of them wrongly;
+that holds the choice of rules against kinds that they have not seen, not their statements, which were written with
+both halves in sight. A set of new kinds is the next look.
+
 Sound servers whose recall declines with length end in code 3, as they should, and are counted apart.
 
 | half | bugs, runs | detected (code 1) | right first | among first two | firm | firm and wrong | sound, runs ` +
