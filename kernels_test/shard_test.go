@@ -54,3 +54,20 @@ func TestShardsSplitRows(t *testing.T) {
 		}
 	}
 }
+
+// A shard in which nothing fails MUST NOT say that anything is equivalent: facets are judged by all of their rows.
+func TestShardIsNotJudged(t *testing.T) {
+	row := func(o suite.Outcome) job.Judged { return job.Judged{Rows: []job.Row{{Outcome: o}}, State: job.Equivalent} }
+	whole := job.Outcome{Hello: bench.Hello{Name: "mine"}, Judged: []job.Judged{row(suite.Passed)}}
+	require.Equal(t, int(suite.Pass), whole.Verdict().Code)
+	for _, hello := range []bench.Hello{{Name: "mine"}, {}} { // a worker, and the built-in candidates
+		part := whole
+		part.Hello, part.Shard = hello, suite.Shard{Index: 1, Count: 3}
+		require.Equal(t, int(suite.Inconclusive), part.Verdict().Code)
+		require.Contains(t, part.Verdict().Text, "shard 1/3: nothing failed in 1 cases")
+		require.NotContains(t, part.Verdict().Text, "equivalent")
+		part.Judged = []job.Judged{row(suite.Failed)}
+		part.Judged[0].State = job.Fault
+		require.Equal(t, int(suite.Regression), part.Verdict().Code)
+	}
+}

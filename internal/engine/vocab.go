@@ -20,7 +20,7 @@ type vocab struct {
 // merges trains byte pairs on the shipped book and a list of common words, once a process. It is the algorithm of
 // Sennrich, Haddow and Birch (2016), section 3.2, on words with their leading blank.
 var merges = sync.OnceValues(func() ([]string, error) {
-	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
+	raw, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	if err != nil {
 		return nil, fmt.Errorf("training the vocabulary: %w", err)
 	}

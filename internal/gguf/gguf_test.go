@@ -28,7 +28,7 @@ func TestVocabularyHasTheWords(t *testing.T) {
 		at[text] = id
 	}
 	n := 0
-	for _, name := range []string{"haystack/opticks.txt", "haystack/tom-sawyer.txt.gz"} {
+	for _, name := range []string{"haystack/opticks.txt.gz", "haystack/tom-sawyer.txt.gz"} {
 		raw, err := fixtures.ReadFile(fixtures.FS, name)
 		require.NoError(t, err)
 		gap := func(r rune) bool { return !unicode.IsLetter(r) }

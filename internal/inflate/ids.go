@@ -15,7 +15,7 @@ import (
 func WriteIDs(w io.Writer) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	for _, name := range []string{"haystack/opticks.txt", "haystack/tom-sawyer.txt.gz"} {
+	for _, name := range []string{"haystack/opticks.txt.gz", "haystack/tom-sawyer.txt.gz"} {
 		raw, err := fixtures.ReadFile(fixtures.FS, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -55,7 +55,7 @@ func loaded(t testing.TB, fsys fs.FS) *nano.Model {
 // prompt is n tokens of prose with a needle and its question at the end.
 func prompt(t testing.TB, n int) []int {
 	t.Helper()
-	prose, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt")
+	prose, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	require.NoError(t, err)
 	ids := nano.Encode("the access code for the lisbon archive is 40718. " + string(prose[20000:20000+6*n]))
 	end := append(nano.Encode("what is the access code for the lisbon archive?"), nano.Assistant)

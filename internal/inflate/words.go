@@ -35,7 +35,7 @@ type vocabulary struct {
 // counters are written in.
 func words() (vocabulary, error) {
 	all := map[string]bool{}
-	for _, name := range []string{"haystack/opticks.txt", "haystack/tom-sawyer.txt.gz"} {
+	for _, name := range []string{"haystack/opticks.txt.gz", "haystack/tom-sawyer.txt.gz"} {
 		raw, err := fixtures.ReadFile(fixtures.FS, name)
 		if err != nil {
 			return vocabulary{}, fmt.Errorf("the words of %s: %w", name, err)

@@ -198,7 +198,7 @@ func hidden(text []int, length int, depth float64, copies, i int) (prompt, code 
 
 func opticks(t *testing.T) []int {
 	t.Helper()
-	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
+	raw, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	require.NoError(t, err)
 	return nano.Encode(string(raw))
 }

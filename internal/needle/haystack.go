@@ -34,13 +34,13 @@ type Haystack struct {
 // Opticks loads the embedded text and checks its hash first: another text would silently change
 // every golden. cleanOpticks says what is cut out.
 func Opticks() (*Haystack, error) {
-	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
+	raw, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	if err != nil {
 		return nil, fmt.Errorf("haystack opticks: the embedded text is missing: %w", err)
 	}
 	sum := hash(raw)
 	if sum != OpticksSHA256 {
-		return nil, fmt.Errorf("haystack opticks: fixtures/haystack/opticks.txt has sha256 %s, want %s: restore the "+
+		return nil, fmt.Errorf("haystack opticks: fixtures/haystack/opticks.txt.gz has sha256 %s, want %s: restore the "+
 			"committed file", sum, OpticksSHA256)
 	}
 	return newHaystack("opticks", sum, cleanOpticks(string(raw)))

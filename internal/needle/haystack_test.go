@@ -21,7 +21,7 @@ func opticks(t testing.TB) *needle.Haystack {
 
 func TestOpticksIsWholeSentences(t *testing.T) {
 	h := opticks(t)
-	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
+	raw, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	require.NoError(t, err)
 	// The book without any of its marks: every sentence must be found in it as it stands.
 	flat := strings.NewReplacer("_", "", "[", "", "]", "", "(", "", ")", "", "Greek: ", "")
@@ -72,7 +72,7 @@ func TestOpticksIsWholeSentences(t *testing.T) {
 
 func TestNamesDoNotOccur(t *testing.T) {
 	h := opticks(t)
-	raw, err := fixtures.FS.ReadFile("haystack/opticks.txt")
+	raw, err := fixtures.ReadFile(fixtures.FS, "haystack/opticks.txt.gz")
 	require.NoError(t, err)
 	book := strings.ToLower(string(raw))
 	names := needle.Names()

@@ -94,7 +94,7 @@ func Watch(ctx context.Context, under bench.Candidate, o Options, resume string)
 
 // begin asks a candidate what it offers.
 func (o Options) begin(ctx context.Context, under bench.Candidate) (Outcome, error) {
-	out := Outcome{Title: "built-in candidates", Started: time.Now()}
+	out := Outcome{Title: "built-in candidates", Shard: o.Shard, Started: time.Now()}
 	if under == nil {
 		return out, nil
 	}

@@ -25,6 +25,7 @@ type Outcome struct {
 	Changes []string // since the recorded run of this engine, one sentence each
 	Tape    string   // the file that was written; empty for none
 	Stopped string   // why the run ended early; empty for a whole one
+	Shard   suite.Shard
 	Started time.Time
 	Elapsed time.Duration
 }
