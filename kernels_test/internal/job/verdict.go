@@ -38,8 +38,8 @@ func (o Outcome) Verdict() report.Verdict {
 	case len(lost) > 0:
 		return verdict(suite.Regression, "fault: inside the model: %s", strings.Join(lost, "; "))
 	case o.Shard.Sharded():
-		return verdict(suite.ShardCode(), "shard %s: nothing failed in %d cases of %d facets, which all their rows judge: not "+
-			"judged here", o.Shard, cases, len(o.Judged))
+		return verdict(suite.ShardCode(), "shard %s: nothing failed in %d cases of %d facets, which all their rows "+
+			"judge: not judged here", o.Shard, cases, len(o.Judged))
 	case len(o.slower()) > 0 && len(by[Partial]) == 0 && len(by[Looser]) == 0:
 		return verdict(suite.Regression, "%s", someWords(o.slower()))
 	case len(o.Judged) == 0 && len(o.Times) > 0:
