@@ -57,7 +57,9 @@ func TestShardsSplitRows(t *testing.T) {
 
 // A shard in which nothing fails MUST NOT say that anything is equivalent: facets are judged by all of their rows.
 func TestShardIsNotJudged(t *testing.T) {
-	row := func(o suite.Outcome) job.Judged { return job.Judged{Rows: []job.Row{{Outcome: o}}, State: job.Equivalent} }
+	row := func(o suite.Outcome) job.Judged {
+		return job.Judged{Rows: []job.Row{{Outcome: o}}, State: job.Equivalent}
+	}
 	whole := job.Outcome{Hello: bench.Hello{Name: "mine"}, Judged: []job.Judged{row(suite.Passed)}}
 	require.Equal(t, int(suite.Pass), whole.Verdict().Code)
 	for _, hello := range []bench.Hello{{Name: "mine"}, {}} { // a worker, and the built-in candidates
