@@ -27,6 +27,7 @@ type toolOps struct {
 	arguments func(raw string) string       // arguments of a finished call
 	more      func(sent, raw string) string // what a stream sends of arguments that have grown
 	index     func(calls int) int           // number of the call that begins
+	hidesCut  bool                          // an answer with a call says that it is finished when it was cut
 }
 
 func soundTools() toolOps {
@@ -43,6 +44,8 @@ type reasonOps struct {
 	inline    bool        // tags stay in the content
 	end       func()      // an answer is over
 	onlyField string      // the one name under which earlier reasoning is read; empty: both
+	// closes says whether the end of a thought is seen that is token number place of its event; nil: always
+	closes func(place int) bool
 }
 
 func soundReason(p Params) reasonOps {
@@ -67,6 +70,7 @@ type assembler struct {
 	held     string // text that may begin a stop string
 	stopped  bool
 	began    bool
+	pushed   int // tokens
 }
 
 func (m *machine) assemble(stops []string, stream, raw bool) *assembler {
@@ -79,6 +83,7 @@ func (m *machine) assemble(stops []string, stream, raw bool) *assembler {
 
 // push adds a token.
 func (a *assembler) push(e emitted) delta {
+	a.pushed++
 	d := delta{tokens: []emitted{e}}
 	if a.stopped {
 		return delta{}
@@ -89,7 +94,7 @@ func (a *assembler) push(e emitted) delta {
 		a.thinking = true
 		return d
 	case c == spThinkEnd && !a.m.rsn.inline:
-		a.thinking = false
+		a.thinking = a.stream && a.m.rsn.closes != nil && !a.m.rsn.closes((a.pushed-1)%a.m.p.Interval)
 		return d
 	case c == spThink || c == spThinkEnd:
 		d.content = a.m.lex.names[c]
@@ -148,7 +153,7 @@ func (a *assembler) finish() delta {
 		return d
 	}
 	a.text(a.det.flush(), &d)
-	d.content += a.held
+	d.content += a.m.stp.rest(a.held)
 	a.held = ""
 	if a.calling {
 		d.tools = append(d.tools, a.call(true)...)

@@ -20,6 +20,12 @@ type batchOps struct {
 	ended func(b *batch, slot int) int         // slot whose end ends this one
 	pad   func(size int) []int                 // extra rows that the padded batch writes, as row addresses
 	keep  func(req *request) int               // generated tokens that survive a preemption
+
+	resume   func(req *request, at int) int // first token to compute when a request enters
+	base     func(slot int) bool            // a slot whose adapter is not applied; nil: none
+	deadline float64                        // seconds after which an answer ends as if it were over; 0: never
+	resend   func(req *request) int         // tokens of a first attempt that were sent before the second; nil: none
+	writer   bool                           // pages of an aborted request are given away while they are written
 }
 
 func soundBatch() batchOps {
@@ -34,6 +40,8 @@ func soundBatch() batchOps {
 		ended: func(_ *batch, slot int) int { return slot },
 		pad:   func(int) []int { return nil },
 		keep:  func(req *request) int { return len(req.gen) },
+
+		resume: func(_ *request, at int) int { return at },
 	}
 }
 

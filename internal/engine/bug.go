@@ -14,8 +14,10 @@ type Bug struct {
 	Effect    string // what is seen, in one sentence
 	Origin    string // public report of such a bug, empty where there is none
 	Truth     Truth
+	Stated    Statement // of the third set: written before a judge saw the bug
 
 	oneRank bool                          // sits in one of several ranks
+	equip   func(t *traits, r *rand.Rand) // the same beyond Params
 	prepare func(p *Params, r *rand.Rand) // gives the server the mechanism, where not every server has it
 	apply   func(pl *plant) string        // changes one decision and says what was drawn
 }
@@ -50,26 +52,27 @@ func catalogue() []Bug {
 
 var all = catalogue()
 
-// Catalogue returns every bug.
+// Catalogue returns every bug of the two halves; Bugs(Fresh) are those of the third set.
 func Catalogue() []Bug { return slices.Clone(all) }
 
 // Lookup returns the bug of a slug.
 func Lookup(slug string) (Bug, bool) {
-	i := slices.IndexFunc(all, func(b Bug) bool { return b.Slug == slug })
+	every := slices.Concat(all, fresh)
+	i := slices.IndexFunc(every, func(b Bug) bool { return b.Slug == slug })
 	if i < 0 {
 		return Bug{}, false
 	}
-	return all[i], true
+	return every[i], true
 }
 
 // Help lists bugs and sound servers for a usage text.
 func Help() string {
 	var b strings.Builder
-	for _, x := range all {
+	for _, x := range slices.Concat(all, fresh) {
 		fmt.Fprintf(&b, "  %-28s %s: %s\n", x.Slug, x.Mechanism, x.Effect)
 	}
 	b.WriteString("\nSound servers of -engine=mechanism -control=:\n")
-	for _, s := range sounds {
+	for _, s := range slices.Concat(sounds, freshSounds) {
 		fmt.Fprintf(&b, "  %-28s %s\n", s.Slug, s.About)
 	}
 	return b.String()

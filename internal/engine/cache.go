@@ -46,6 +46,8 @@ type cacheOps struct {
 	restore  func(k, n int) int              // page of the host tier that goes to page k of n
 	angle    func(pos, base int) int         // position of a restored row
 	resume   func(hit, size int) int         // first token to compute behind a hit
+	copied   func(i, size int) bool          // whether row i of a restored page is copied; nil: all are
+	late     bool                            // an evicted page is copied into host memory after it was given away
 }
 
 func soundCache() cacheOps {

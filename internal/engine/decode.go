@@ -64,11 +64,17 @@ func (rk *rank) accept(req *request, e emitted) {
 		rk.batch.last[req.slot] = e.tok
 	}
 	req.mind.say(e.tok)
-	if m.stp.token(m, e.tok) && req.eos {
+	if m.stp.token(m, e.tok) && req.eos && !rk.deaf {
+		if m.stp.shown {
+			req.out = append(req.out, e)
+		}
 		req.finish, req.done = "stop", true
 		return
 	}
 	req.out = append(req.out, e)
+	if m.bat.resend != nil && !req.resent && len(req.out) == m.bat.resend(req) {
+		req.out, req.resent = append(req.out, req.out...), true
+	}
 	if len(req.gen) >= req.most {
 		req.finish, req.done = "length", true
 	}

@@ -18,6 +18,7 @@ type detokOps struct {
 	carry  func(held string, n int) string              // what is kept of the rest for the next token
 	piece  func(text string, first, stream bool) string // what is made of a token's own bytes
 	hidden func(s special) bool
+	tail   func(held string) string // what of the bytes that wait comes out when the answer ends
 }
 
 func soundDetok() detokOps {
@@ -26,6 +27,7 @@ func soundDetok() detokOps {
 		carry:  func(held string, _ int) string { return held },
 		piece:  func(t string, _, _ bool) string { return t },
 		hidden: func(special) bool { return true },
+		tail:   func(held string) string { return held },
 	}
 }
 
@@ -73,7 +75,7 @@ func (d *detok) push(tok int32, stream bool) string {
 
 // flush returns what never became whole.
 func (d *detok) flush() string {
-	out := d.held
+	out := d.m.det.tail(d.held)
 	d.held = ""
 	return valid(out)
 }

@@ -55,6 +55,10 @@ func New(o Options) (*Engine, error) {
 		}
 		s.Change(&p, r)
 	}
+	t := traits{}
+	if f := soundTraits[o.Sound]; f != nil {
+		f(&t, r)
+	}
 	var bugs []Bug
 	for _, slug := range o.Bugs {
 		b, ok := Lookup(slug)
@@ -66,6 +70,9 @@ func New(o Options) (*Engine, error) {
 	for _, b := range bugs {
 		if b.prepare != nil {
 			b.prepare(&p, r)
+		}
+		if b.equip != nil {
+			b.equip(&t, r)
 		}
 	}
 	if o.Context > 0 {
@@ -83,6 +90,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.traits = t
 	e.m = m
 	one := m // the machine of the rank that some bugs sit in
 	for _, b := range bugs {
@@ -202,6 +210,9 @@ func (e *Engine) abort(rk *rank, req *request) {
 	}
 	if req.slot >= 0 {
 		slot := req.slot
+		if rk.m.bat.writer {
+			rk.leave(req)
+		}
 		rk.giveUp(req)
 		rk.batch.remove(rk.m, slot)
 	}

@@ -12,24 +12,33 @@ import (
 // Half is the half of the kinds that a kind belongs to: the judge is tuned on one, the other is run once.
 type Half string
 
-// The halves.
+// The halves, and the third set that was written after a judge had seen both.
 const (
 	Tuning  Half = "tuning"
 	HeldOut Half = "held-out"
+	Fresh   Half = "fresh"
 )
 
 // splitSalt was chosen before any run of a judge; another salt is another split and needs new kinds.
 const splitSalt = "assay/internal/engine/1"
 
-// Bugs returns the bugs of one half. The split is of kinds, not of seeds: within every mechanism bugs are ordered by a
+// Bugs returns the bugs of one half, or of the third set.
+//
+// The split is of kinds, not of seeds: within every mechanism bugs are ordered by a
 // hash of their slug and dealt in turn, so that both halves have every mechanism of two bugs or more. Mechanisms of an
 // odd number give their odd one to the halves in turn.
 func Bugs(h Half) []Bug {
+	if h == Fresh {
+		return slices.Clone(fresh)
+	}
 	return deal(all, h, func(b Bug) (group, slug string) { return b.Mechanism, b.Slug })
 }
 
 // SoundServers returns the sound servers of one half, dealt alike: those whose recall declines are one group.
 func SoundServers(h Half) []Sound {
+	if h == Fresh {
+		return slices.Clone(freshSounds)
+	}
 	return deal(sounds, h, func(s Sound) (group, slug string) {
 		if s.Declines > 0 {
 			return "declines", s.Slug
@@ -38,9 +47,9 @@ func SoundServers(h Half) []Sound {
 	})
 }
 
-// HalfOf returns the half of a bug or sound server, empty for an unknown slug.
+// HalfOf returns the half or set of a bug or sound server, empty for an unknown slug.
 func HalfOf(slug string) Half {
-	for _, h := range []Half{Tuning, HeldOut} {
+	for _, h := range []Half{Tuning, HeldOut, Fresh} {
 		if slices.ContainsFunc(Bugs(h), func(b Bug) bool { return b.Slug == slug }) ||
 			slices.ContainsFunc(SoundServers(h), func(s Sound) bool { return s.Slug == slug }) {
 			return h

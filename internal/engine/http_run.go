@@ -65,8 +65,9 @@ func (e *Engine) readSampling(f map[string]json.RawMessage, isChat bool) (sampli
 		get(f, "stop", &s.stops)
 	}
 	s.stops = slices.DeleteFunc(s.stops, func(x string) bool { return x == "" })
+	s.stops = e.m.stp.carry(s.stops)
 	if _, there := f["seed"]; !there {
-		s.seed = mix(e.asked.Load(), e.opts.Seed) // as servers draw one
+		s.seed = e.m.smp.seed(mix(e.asked.Load(), e.opts.Seed)) // as servers draw one
 	}
 	if s.temp < 0 || s.temp > 2 || s.topP <= 0 || s.topP > 1 {
 		return s, bad("temperature must be in [0, 2] and top_p in (0, 1], got %v and %v", s.temp, s.topP)
@@ -225,7 +226,7 @@ func (m *machine) chatChoice(d delta, req *request, s sampling) choiceJSON {
 			msg.Calls[t.index].Function.Arguments += t.args
 		}
 	}
-	if len(msg.Calls) > 0 && finish == "stop" {
+	if len(msg.Calls) > 0 && (finish == "stop" || m.tls.hidesCut) {
 		finish = "tool_calls"
 	}
 	if d.content != "" || len(msg.Calls) == 0 && d.reasoning == "" {

@@ -128,7 +128,7 @@ func (e *Engine) stream(w http.ResponseWriter, r *http.Request, req *request, s 
 	if asm.stopped {
 		finish = "stop"
 	}
-	if calls && finish == "stop" {
+	if calls && (finish == "stop" || m.tls.hidesCut) {
 		finish = "tool_calls"
 	}
 	_ = event(delta{}, &finish)

@@ -8,6 +8,8 @@ type machine struct {
 	seed uint64
 	lex  *lexicon
 	tok  *tokenizer
+	// traits are settings beyond Params.
+	traits traits
 	// tight lets a rank preempt as one does whose pool is nearly full.
 	tight bool
 
@@ -54,6 +56,9 @@ type stopOps struct {
 	token func(m *machine, tok int32) bool      // whether a token ends the answer
 	find  func(text string, stops []string) int // where a stop string begins, -1
 	hold  func(text string, stops []string) int // bytes at the end that may begin a stop string
+	rest  func(held string) string              // what of those comes out when the answer ends
+	carry func(stops []string) []string         // stop strings in force for a request that brings stops
+	shown bool                                  // the end token is part of the text
 }
 
 func soundStop() stopOps {
@@ -82,6 +87,8 @@ func soundStop() stopOps {
 			}
 			return most
 		},
+		rest:  func(held string) string { return held },
+		carry: func(stops []string) []string { return stops },
 	}
 }
 
@@ -90,6 +97,7 @@ type fitOps struct {
 	limit func(context int) int             // longest prompt that is left alone
 	cut   func(ids []int32, to int) []int32 // what is kept of a longer one; nil refuses it
 	count func(sent, kept int) int          // what usage reports
+	rank  func(ids []int32) []int32         // what a rank keeps of a prompt; nil: all
 }
 
 func soundFit() fitOps {

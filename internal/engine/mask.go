@@ -17,8 +17,9 @@ type query struct {
 
 // maskOps are the decisions of attention that a bug can get wrong.
 type maskOps struct {
-	spans func(q query, out []span) []span       // what dense attention sees
-	angle func(q query, pos int32) (int32, bool) // where the rotation puts a row, and whether it can be read
+	spans func(q query, out []span) []span          // what dense attention sees
+	angle func(q query, pos int32) (int32, bool)    // where the rotation puts a row, and whether it can be read
+	value func(q query, i, at int, tok int32) int32 // what token i reads as from its row; nil: as it was written
 }
 
 func soundMask() maskOps {

@@ -91,7 +91,7 @@ func (m *machine) think(rk *rank, q query) dist {
 	md := &req.mind
 	v, changed := m.look(rk, q)
 	need := req.logprobs >= 0 || req.temp > 0 || rk.batch.temps[req.slot] > 0 || m.lps.always
-	if req.raw {
+	if req.raw || m.bat.base != nil && m.bat.base(req.slot) {
 		return m.continueText(req, v, need)
 	}
 	if md.plan == nil || changed {

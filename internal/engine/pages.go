@@ -27,6 +27,7 @@ type pageOps struct {
 	extent  func(n, size int) int                // tokens that the kernel takes the table to hold
 	release func(pl *pool, page int32)
 	share   func(pl *pool, page int32) // a request takes a page of the prefix cache
+	null    bool                       // nothing is evicted, and a page that is not there is page zero
 }
 
 func soundPages() pageOps {

@@ -20,6 +20,9 @@ type rank struct {
 	busy    float64   // seconds of engine time spent
 	until   time.Time // when the last step is over
 	debt    time.Duration
+	owed    []owedCopy  // copies of evicted pages that are still to be made
+	late    []lateWrite // rows on their way into pages that were given up
+	deaf    bool        // the token that comes is one of a draft whose end is not looked for
 
 	toks   []int32 // scratch of look
 	spans  []span
@@ -44,6 +47,9 @@ func newRank(m *machine) *rank {
 // submit queues a request.
 func (rk *rank) submit(req *request) {
 	req.m, req.slot = rk.m, -1
+	if rk.m.fit.rank != nil {
+		req.prompt = rk.m.fit.rank(req.prompt)
+	}
 	rk.waiting = append(rk.waiting, req)
 }
 
@@ -78,6 +84,7 @@ func (rk *rank) step() bool {
 		rk.busy += float64(n) * prefillSeconds
 		m.prefill(rk, req, req.computed, req.computed+n, b.reqs)
 	}
+	rk.settleLate()
 	dists := make([]dist, len(b.reqs))
 	have := make([]bool, len(b.reqs))
 	for slot, req := range b.reqs {
@@ -115,6 +122,11 @@ func (rk *rank) step() bool {
 			req.finish, req.done = "stop", true
 		}
 	}
+	for _, req := range b.reqs {
+		if m.bat.deadline > 0 && !req.done && rk.busy-req.began > m.bat.deadline {
+			req.finish, req.done = "stop", true
+		}
+	}
 	for slot, req := range slices.Backward(slices.Clone(b.reqs)) {
 		if req.done || req.err != nil {
 			rk.release(req)
@@ -143,7 +155,7 @@ func (rk *rank) admit() {
 			return
 		}
 		rk.waiting = rk.waiting[1:]
-		req.arrived, req.nonce = rk.served, uint64(rk.served)*0x9e37+1
+		req.arrived, req.nonce, req.began = rk.served, uint64(rk.served)*0x9e37+1, rk.busy
 		rk.served++
 		rk.batch.put(rk.m, req, req.arrived)
 	}
@@ -178,7 +190,7 @@ func (rk *rank) allocate(req *request) bool {
 		rk.restore(req, all, hit)
 	}
 	for len(req.table)*size < req.goal+1 {
-		page, err := rk.pool.take()
+		page, err := rk.page()
 		if err != nil {
 			rk.giveUp(req)
 			return false
@@ -189,7 +201,7 @@ func (rk *rank) allocate(req *request) bool {
 		hit = len(known)*size + req.restored
 	}
 	req.hit = hit
-	req.computed = min(m.cch.resume(hit, size), req.goal-1)
+	req.computed = min(m.bat.resume(req, m.cch.resume(hit, size)), req.goal-1)
 	req.chunk = req.computed
 	if m.cch.early {
 		rk.cache.insert(all, req.key(m), req.table)
@@ -206,10 +218,16 @@ func (rk *rank) giveUp(req *request) {
 
 // room makes n pages free, from the cache and then by preempting the youngest request.
 func (rk *rank) room(n int) bool {
-	if len(rk.pool.free) >= n {
+	if len(rk.pool.free) >= n || rk.m.pg.null {
 		return true
 	}
-	return rk.cache.evict(n, func(chain uint64, page int32) { rk.tier.put(rk.pool, chain, page) })
+	return rk.cache.evict(n, func(chain uint64, page int32) {
+		if rk.m.cch.late {
+			rk.owed = append(rk.owed, owedCopy{chain, page})
+			return
+		}
+		rk.tier.put(rk.pool, chain, page)
+	})
 }
 
 // reserve preempts until every running request can take its next step.
@@ -261,7 +279,7 @@ func (rk *rank) feed(req *request, tok int32) {
 			req.err, req.done = errFull, true
 			return
 		}
-		page, err := rk.pool.take()
+		page, err := rk.page()
 		if err != nil {
 			req.err, req.done = err, true
 			return

@@ -40,7 +40,8 @@ func (m *machine) read(v *view, req *request) []word {
 		return append(plan, rd.end())
 	}
 	said := string(bytes.Trim(rd.text[last.lo:last.hi], "\n \x0e\x0f"))
-	if m.p.Think > 0 && m.tmpl.fam.thinks && !bytes.ContainsRune(rd.text[last.lo:last.hi], rune(spThinkEnd)) {
+	if m.p.Think > 0 && m.tmpl.fam.thinks && unit(mix(rd.seed, 41)) >= m.traits.skip &&
+		!bytes.ContainsRune(rd.text[last.lo:last.hi], rune(spThinkEnd)) {
 		plan = append(plan, rd.thoughts()...)
 	}
 	answer := rd.answer()

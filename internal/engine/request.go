@@ -34,9 +34,11 @@ type request struct {
 	err       error
 	done      bool
 	preempted bool
-	decoded   int    // decode steps
-	nonce     uint64 // differs from request to request
-	arrived   int    // requests that the rank had admitted before
+	decoded   int     // decode steps
+	nonce     uint64  // differs from request to request
+	arrived   int     // requests that the rank had admitted before
+	began     float64 // busy seconds of the rank when it was admitted
+	resent    bool    // the first attempt was given up and its tokens were sent
 }
 
 // emitted is a generated token with its log-probability and the best alternatives.

@@ -6,12 +6,14 @@ import "math"
 type samplerOps struct {
 	temp func(req *request, slot float64) float64 // temperature to use
 	best func(req *request, d dist) int32         // the token of a greedy step
+	seed func(drawn uint64) uint64                // of a request that brings none
 }
 
 func soundSampler() samplerOps {
 	return samplerOps{
 		temp: func(_ *request, slot float64) float64 { return slot },
 		best: func(_ *request, d dist) int32 { return d.best },
+		seed: func(drawn uint64) uint64 { return drawn },
 	}
 }
 

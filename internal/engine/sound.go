@@ -14,23 +14,24 @@ type Sound struct {
 	Declines float64
 }
 
-// Sounds returns the kinds of sound servers.
+// Sounds returns the kinds of sound servers of the two halves.
 func Sounds() []Sound { return slices.Clone(sounds) }
 
 func soundSlugs() []string {
 	var out []string
-	for _, s := range sounds {
+	for _, s := range slices.Concat(sounds, freshSounds) {
 		out = append(out, s.Slug)
 	}
 	return out
 }
 
 func soundBySlug(slug string) (Sound, bool) {
-	i := slices.IndexFunc(sounds, func(s Sound) bool { return s.Slug == slug })
+	every := slices.Concat(sounds, freshSounds)
+	i := slices.IndexFunc(every, func(s Sound) bool { return s.Slug == slug })
 	if i < 0 {
 		return Sound{}, false
 	}
-	return sounds[i], true
+	return every[i], true
 }
 
 func reasoning(p *Params) { p.Family, p.Tools, p.Sparse = "qwen3", true, false }

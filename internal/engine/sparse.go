@@ -13,6 +13,8 @@ type sparseOps struct {
 	tokens func(block, ratio, n int) span                 // tokens of a selected block
 	score  func(q query, block int, s float32) float32    // what the indexer returns
 	store  func(req *request, i int, restored bool) int32 // index key beside a row: the token, or nothing
+	blocks func(n int) int                                // blocks that are scored, of n
+	kept   func(req *request, fresh []int) []int          // the selection that is used
 }
 
 type scored struct {
@@ -27,6 +29,8 @@ func soundSparse() sparseOps {
 		tokens: func(block, ratio, n int) span { return span{block * ratio, min(n, (block+1)*ratio)} },
 		score:  func(_ query, _ int, s float32) float32 { return s },
 		store:  func(req *request, i int, _ bool) int32 { return req.token(i) },
+		blocks: func(n int) int { return n },
+		kept:   func(_ *request, fresh []int) []int { return fresh },
 	}
 }
 
@@ -90,10 +94,10 @@ func (m *machine) choose(rk *rank, q query, out []span) []span {
 	if far <= sinks+p.Ratio {
 		return append(out, span{0, q.n})
 	}
-	blocks := (far + p.Ratio - 1) / p.Ratio
+	blocks := m.sp.blocks((far + p.Ratio - 1) / p.Ratio)
 	req := q.request
 	if key := m.versions(rk, q)*31 + uint64(blocks); req.chosenFor != key || req.chosen == nil {
-		req.chosen, req.chosenFor = m.selectBlocks(rk, q, blocks, far, req.chosen[:0]), key
+		req.chosen, req.chosenFor = m.sp.kept(req, m.selectBlocks(rk, q, blocks, far, req.chosen[:0])), key
 	}
 	out = append(out, span{0, sinks})
 	for _, b := range req.chosen {

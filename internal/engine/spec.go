@@ -6,18 +6,21 @@ type specOps struct {
 	bonus  int                                      // times that the token behind an accepted draft is appended
 	rewind bool                                     // rows of rejected drafts are given back
 	greedy bool                                     // verification takes the best token at any temperature
+	last   func(first, last dist) dist              // row of the logits that the bonus token comes from
+	deaf   bool                                     // an end inside of a draft is not looked for
 }
 
 func soundSpec() specOps {
 	return specOps{
 		right: func(_, _ int, draft, target int32) bool { return draft == target }, bonus: 1, rewind: true,
+		last: func(_, last dist) dist { return last },
 	}
 }
 
 // speculate verifies draft tokens against the target: what is accepted is what plain decoding would have said.
 func (rk *rank) speculate(req *request, d dist) {
 	m := rk.m
-	k := m.p.Draft
+	k, first := m.p.Draft, d
 	for j := range k {
 		target := m.sample(rk, req, d)
 		if m.spc.greedy {
@@ -35,7 +38,9 @@ func (rk *rank) speculate(req *request, d dist) {
 		if draft != target.tok {
 			target.tok = draft
 		}
+		rk.deaf = m.spc.deaf
 		rk.accept(req, target)
+		rk.deaf = false
 		if req.done {
 			return
 		}
@@ -45,6 +50,7 @@ func (rk *rank) speculate(req *request, d dist) {
 		}
 		d = rk.next(req, true)
 	}
+	d = m.spc.last(first, d)
 	e := m.sample(rk, req, d)
 	if m.spc.greedy {
 		e.tok = d.best

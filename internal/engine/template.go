@@ -95,6 +95,7 @@ type templateOps struct {
 	thoughts func(m message, later bool) (text string, closed, write bool)
 	bos      int  // tokens that begin a prompt
 	carry    bool // the namespace outlives the request
+	fallback bool // another model's template is used, whose tags are text to this one
 }
 
 func soundTemplate(p Params) templateOps {
@@ -136,6 +137,9 @@ type toolSpec struct {
 func (m *machine) render(c chat) []int32 {
 	t := m.tmpl
 	w := &writer{m: m}
+	if t.fallback {
+		return m.renderFallback(c)
+	}
 	for range t.bos {
 		w.special(spBOS)
 	}

@@ -50,6 +50,9 @@ func (rk *rank) restore(req *request, all []int32, hit int) {
 		req.table = append(req.table, page)
 		rows := found[min(len(found)-1, max(0, m.cch.restore(k, len(found))))]
 		for i, r := range rows {
+			if m.cch.copied != nil && !m.cch.copied(i, size) {
+				continue
+			}
 			at := int(page)*size + i
 			r.pos = int32(m.cch.angle(int(r.pos), from*size))
 			if k := m.sp.store(req, (from+k)*size+i, true); k < 0 {

@@ -135,6 +135,9 @@ func (m *machine) look(rk *rank, q query) (v *view, changed bool) {
 				continue
 			}
 			r := rows[at]
+			if m.att.value != nil {
+				r.tok = m.att.value(q, i, at, r.tok)
+			}
 			pos, ok := m.att.angle(q, r.pos)
 			k := int(pos) - from
 			if !ok || k < 0 || k >= len(toks) {
