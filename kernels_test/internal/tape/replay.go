@@ -11,11 +11,11 @@ import (
 // ErrStale says that a case asks for something else than when the tape was taken: its inputs are drawn otherwise now.
 var ErrStale = errors.New("the case's calls have changed since the tape was taken")
 
-// Replayer is a candidate that answers a row's calls in their order from the tape.
+// Replayer is a candidate that answers a row's calls from the tape.
 type Replayer struct {
-	tape Tape
-	row  Row
-	next int
+	tape  Tape
+	row   Row
+	asked map[string]int // how often, by the digest of a call
 }
 
 // Replay makes a candidate of a row.
@@ -30,23 +30,32 @@ func (r *Replayer) Hello(context.Context) (bench.Hello, error) {
 	}, nil
 }
 
-// Run answers the next call. A call beyond the last, or with other inputs than were recorded, is ErrStale.
+// Run answers a call by what was recorded of the same inputs: one answer after the other where they were asked for
+// several times, and the first again after the last, since how often the judge asks again is not the tape's to say. A
+// call with inputs that were not recorded is ErrStale.
 func (r *Replayer) Run(_ context.Context, call bench.Call) (bench.Reply, error) {
-	if r.next >= len(r.row.Answers) {
-		return bench.Reply{}, fmt.Errorf("call %d of %q: %w", r.next+1, r.row.Case, ErrStale)
-	}
-	a := r.row.Answers[r.next]
-	r.next++
 	inputs, err := Digest(call)
 	if err != nil {
 		return bench.Reply{}, err
 	}
-	if inputs != a.Inputs {
-		return bench.Reply{}, fmt.Errorf("call %d of %q: %w", r.next, r.row.Case, ErrStale)
+	var same []int
+	for i, a := range r.row.Answers {
+		if a.Inputs == inputs {
+			same = append(same, i)
+		}
 	}
+	if len(same) == 0 {
+		return bench.Reply{}, fmt.Errorf("%q: %w", r.row.Case, ErrStale)
+	}
+	if r.asked == nil {
+		r.asked = map[string]int{}
+	}
+	at := same[r.asked[inputs]%len(same)]
+	r.asked[inputs]++
+	a := r.row.Answers[at]
 	if a.Same != nil {
-		if *a.Same < 0 || *a.Same >= r.next {
-			return bench.Reply{}, fmt.Errorf("call %d of %q repeats answer %d, which is none", r.next, r.row.Case, *a.Same)
+		if *a.Same < 0 || *a.Same >= at {
+			return bench.Reply{}, fmt.Errorf("answer %d of %q repeats answer %d, which is none", at, r.row.Case, *a.Same)
 		}
 		a = r.row.Answers[*a.Same]
 	}

@@ -104,12 +104,13 @@ func TestOtherInputsAreStale(t *testing.T) {
 	_, err = written.Replay(written.Rows[0]).Run(context.Background(), call)
 	assert.ErrorIs(t, err, tape.ErrStale)
 	player := written.Replay(written.Rows[0])
-	for range written.Rows[0].Answers {
-		_, err = player.Run(context.Background(), b.Call())
+	first, err := player.Run(context.Background(), b.Call())
+	require.NoError(t, err)
+	for range 2 * len(written.Rows[0].Answers) { // asked again more often than when it was recorded
+		again, err := player.Run(context.Background(), b.Call())
 		require.NoError(t, err)
+		assert.Equal(t, first, again)
 	}
-	_, err = player.Run(context.Background(), b.Call())
-	assert.ErrorIs(t, err, tape.ErrStale)
 }
 
 // A damaged tape MUST be refused with its name.
