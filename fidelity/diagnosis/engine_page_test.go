@@ -65,7 +65,13 @@ judge that had 64 % first by the old reading, both halves together, has 63 % by 
 
 With each kind left out of what proves a rule, 54 of the 144 detected runs are firm (38 %), and none of them wrongly;
 that holds the choice of rules against kinds that they have not seen, not their statements, which were written with
-both halves in sight. A set of new kinds is the next look.
+both halves in sight.
+
+The fresh set has 50 bugs and 17 sound servers by an author who had read nothing of this judge but the names of its
+classes, and who said beforehand which of them are right. It was run once, on a judge committed before it existed, with
+one seed each: 70 % detected, 34 % right first, 40 % among the first two, 22 % firm and 4 % firm and wrong, no false
+alarm, code 0 for every sound server that does not decline. Of the 15 that were missed 14 ended in code 0: they spoil
+streams, tool calls, stop strings, aborted requests or non-greedy sampling and few or no ordinary answers.
 
 Sound servers whose recall declines with length end in code 3, as they should, and are counted apart.
 
@@ -79,7 +85,7 @@ func engineSection(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(engineOpening)
-	for _, h := range []engine.Half{engine.Tuning, engine.HeldOut} {
+	for _, h := range []engine.Half{engine.Tuning, engine.HeldOut, engine.Fresh} {
 		_, all := halves(t, h)
 		c := all.bugs
 		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s | %s | %s | %d | %s | %d | %d | %d | %d |\n", h, c.runs,
@@ -87,9 +93,9 @@ func engineSection(t *testing.T) string {
 			percent(c.firmWrong, c.runs), all.sound.runs, percent(all.sound.clean, all.sound.runs), all.sound.detected,
 			all.declining.runs, all.declining.clean, all.declining.detected)
 	}
-	for _, h := range []engine.Half{engine.Tuning, engine.HeldOut} {
+	for _, h := range []engine.Half{engine.Tuning, engine.HeldOut, engine.Fresh} {
 		by, _ := halves(t, h)
-		fmt.Fprintf(&b, "\n### The %s half\n\n| served | runs | detected | first | first two | right | called |\n"+
+		fmt.Fprintf(&b, "\n### Kinds: %s\n\n| served | runs | detected | first | first two | right | called |\n"+
 			"| --- | --- | --- | --- | --- | --- | --- |\n", h)
 		for _, name := range slices.Sorted(maps.Keys(by)) {
 			c := by[name]

@@ -21,10 +21,11 @@ import (
 
 const engineFamily = "fidelity/engine"
 
-// tuningSeeds and heldOutSeeds of each bug and each sound server of a half.
+// tuningSeeds, heldOutSeeds and freshSeeds of each bug and each sound server of a set.
 const (
 	tuningSeeds  = 2
 	heldOutSeeds = 1
+	freshSeeds   = 1
 )
 
 // served is one server of the engine model at budget standard: a bug, or a sound server.
@@ -40,10 +41,12 @@ func (s served) id() string {
 	return fmt.Sprintf("%s/%s/%d", engineFamily, s.bug, s.seed)
 }
 
-// matrix is every kind of both halves with its seeds.
+// matrix is every kind of both halves and of the fresh set with its seeds.
 func matrix() []served {
 	var out []served
-	for h, seeds := range map[engine.Half]uint64{engine.Tuning: tuningSeeds, engine.HeldOut: heldOutSeeds} {
+	for h, seeds := range map[engine.Half]uint64{
+		engine.Tuning: tuningSeeds, engine.HeldOut: heldOutSeeds, engine.Fresh: freshSeeds,
+	} {
 		for seed := range seeds {
 			for _, b := range engine.Bugs(h) {
 				out = append(out, served{bug: b.Slug, seed: seed + 1})

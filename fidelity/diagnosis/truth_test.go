@@ -11,6 +11,12 @@ import (
 // the bug; that a judge says it is no reason. Where the mechanism shows in one of two ways from outside, both are
 // right.
 func rightFor(b engine.Bug) []string {
+	if accept := slices.Clone(b.Stated.Accept); len(accept) > 0 { // a fresh kind's author said so, before any judge saw it
+		if i := slices.Index(accept, "unexplained"); i >= 0 {
+			accept[i] = unexplained
+		}
+		return accept
+	}
 	t := b.Truth
 	has := func(f string) bool { return slices.Contains(t.Depends, f) }
 	switch t.Class {
