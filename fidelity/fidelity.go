@@ -164,7 +164,8 @@ func (c Config) job() (session.Job, error) {
 		}
 		j.Golden = func(family string) (*recall.Golden, error) { return readGolden(c.Goldens, family) }
 	}
-	return j, exact.Attach(&j, options, c.Format)
+	err = exact.Attach(&j, options, c.Format)
+	return j, err
 }
 
 func published(d session.Done) Result {

@@ -84,7 +84,8 @@ func liveJob(t *testing.T) (session.Job, error) {
 		j.Repeats, j.Record = gate.Repeats, "" // it is being recorded
 	}
 	format, _ := suite.Value("ASSAY_FORMAT")
-	return j, exact.Attach(&j, options, format)
+	err = exact.Attach(&j, options, format)
+	return j, err
 }
 
 // reason is why a golden is made.
