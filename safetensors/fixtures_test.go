@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
@@ -48,15 +49,17 @@ func parseRaw(t *testing.T, file []byte) (entries map[string]rawEntry, meta map[
 func TestFixtureFiles(t *testing.T) {
 	opened := 0
 	err := fs.WalkDir(fixtures.FS, ".", func(name string, _ fs.DirEntry, err error) error {
+		packed := name
+		name = strings.TrimSuffix(name, ".gz")
 		if err != nil || !strings.HasSuffix(name, ".safetensors") {
 			return err
 		}
 		opened++
 		t.Run(name, func(t *testing.T) {
-			file, err := fs.ReadFile(fixtures.FS, name)
+			file, err := fixtures.ReadFile(fixtures.FS, packed)
 			require.NoError(t, err)
 			entries, meta, start := parseRaw(t, file)
-			f, err := safetensors.OpenFS(fixtures.FS, name)
+			f, err := safetensors.OpenFS(fstest.MapFS{name: {Data: file}}, name)
 			require.NoError(t, err)
 			closeAfter(t, f)
 			if diff := cmp.Diff(meta, f.Metadata()); diff != "" {
@@ -89,10 +92,10 @@ func TestFixtureFiles(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	// 2 nano-v4 files (the longer trace is packed), 2 x 3 shards, nano-flash's weights, 2 nano-llama files, 3 oracle
-	// files: an empty walk would prove nothing.
-	if opened != 14 {
-		t.Errorf("opened %d fixture files, want 14", opened)
+	// 3 nano-v4 files, 2 x 3 shards, 3 nano-flash files, 2 nano-llama files, 3 oracle files, packed or not: an empty walk
+	// would prove nothing.
+	if opened != 17 {
+		t.Errorf("opened %d fixture files, want 17", opened)
 	}
 }
 
