@@ -325,14 +325,16 @@ func parserBugs() []Bug {
 	}
 }
 
+// ranked makes a server one of several data-parallel ranks.
+func ranked(p *Params, r *rand.Rand) {
+	p.Ranks, p.Route = pick(r, 2, 3, 4), pick(r, "robin", "prefix", "sticky")
+	if p.Server == "llama.cpp" {
+		p.Server, p.Page, p.Cache = "vllm", 16, "blocks"
+	}
+}
+
 func rankBugs() []Bug {
 	const mech = "ranks"
-	ranked := func(p *Params, r *rand.Rand) {
-		p.Ranks, p.Route = pick(r, 2, 3, 4), pick(r, "robin", "prefix", "sticky")
-		if p.Server == "llama.cpp" {
-			p.Server, p.Page, p.Cache = "vllm", 16, "blocks"
-		}
-	}
 	return []Bug{
 		{
 			Slug: "rank-window", Mechanism: mech, Origin: "anthropic.com post-mortem, September 2025", oneRank: true,

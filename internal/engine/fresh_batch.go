@@ -144,12 +144,6 @@ func freshTransfer() []Bug {
 
 func freshRanks() []Bug {
 	const mech = "ranks"
-	ranked := func(p *Params, r *rand.Rand) {
-		p.Ranks, p.Route = pick(r, 2, 3, 4), pick(r, "robin", "prefix", "sticky")
-		if p.Server == "llama.cpp" {
-			p.Server, p.Page, p.Cache = "vllm", 16, "blocks"
-		}
-	}
 	return []Bug{
 		{
 			Slug: "rank-of-old-checkpoint", Mechanism: mech, Origin: "sgl-project/sglang#2050", oneRank: true, prepare: ranked,
