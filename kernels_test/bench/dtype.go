@@ -28,35 +28,40 @@ func integer(dtype string) bool { return dtype == U8 || dtype == I32 || dtype ==
 
 // Round is v as a dtype stores it: to nearest even, saturating where the format has no infinity. Integers are
 // truncated. A NaN keeps its payload in F32.
-func Round(dtype string, v float64) float64 {
-	r, known := rounders[dtype]
-	return round(dtype, &r, known, v)
+func Round(dtype string, v float64) float64 { return rounding(dtype)(v) }
+
+// rounding is Round for one dtype, for loops over many values.
+func rounding(dtype string) func(float64) float64 {
+	switch {
+	case dtype == F32:
+		return func(v float64) float64 { return float64(float32(v)) }
+	case integer(dtype):
+		return math.Trunc
+	}
+	if f, known := roundings[dtype]; known {
+		return f
+	}
+	return func(v float64) float64 { return v }
 }
 
-// rounders are those of the dtypes that package format knows, F32 aside, by name.
-var rounders = func() map[string]format.Rounder {
-	out := map[string]format.Rounder{}
+// roundings are those of the dtypes that package format knows, F32 aside, by name. A NaN keeps its payload.
+var roundings = func() map[string]func(float64) float64 {
+	out := map[string]func(float64) float64{}
 	for _, dtype := range []string{
 		BF16, F16, E4M3, E8M0, "F8_E5M2", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "F6_E2M3", "F6_E3M2", "F4",
 	} {
 		if f, err := format.ByDType(dtype); err == nil {
-			out[dtype] = f.Nearest(overflow(dtype))
+			r := f.Nearest(overflow(dtype))
+			out[dtype] = func(v float64) float64 {
+				if math.IsNaN(v) {
+					return v
+				}
+				return r.Round(v)
+			}
 		}
 	}
 	return out
 }()
-
-func round(dtype string, r *format.Rounder, known bool, v float64) float64 {
-	switch {
-	case dtype == F32:
-		return float64(float32(v))
-	case integer(dtype):
-		return math.Trunc(v)
-	case !known || math.IsNaN(v):
-		return v
-	}
-	return r.Round(v)
-}
 
 // overflow is what a dtype's conversion does beyond its range: formats without infinity saturate.
 func overflow(dtype string) format.Saturation {
@@ -68,9 +73,9 @@ func overflow(dtype string) format.Saturation {
 
 // RoundAll rounds in place and returns its argument.
 func RoundAll(dtype string, v []float64) []float64 {
-	r, known := rounders[dtype]
+	round := rounding(dtype)
 	for i, x := range v {
-		v[i] = round(dtype, &r, known, x)
+		v[i] = round(x)
 	}
 	return v
 }

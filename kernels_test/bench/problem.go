@@ -200,9 +200,9 @@ func (p Problem) check() error {
 		if product(o.Shape) != len(o.Values) {
 			return fmt.Errorf("operand %q has %d values and shape %v", name, len(o.Values), o.Shape)
 		}
-		r, known := rounders[o.DType]
+		round := rounding(o.DType)
 		for i, v := range o.Values {
-			if round(o.DType, &r, known, v) != v && v == v {
+			if r := round(v); r != v && v == v {
 				return fmt.Errorf("operand %q holds %v at %d, which is no value of %s", name, v, i, o.DType)
 			}
 		}
